@@ -1,10 +1,6 @@
 package message
 
-const (
-	second   = 1_000_000_000 // in nanoseconds
-	kilobyte = 1000
-	kibibyte = 1 << 10
-)
+const second = 1e9 // in nanoseconds
 
 // UnitOf returns the size of a unit in nanoseconds or bytes; NoDimension for other texts. Case matters: m is a minute, and M nothing.
 func UnitOf(name string) (size uint64, d Dimension) {
@@ -12,9 +8,9 @@ func UnitOf(name string) (size uint64, d Dimension) {
 	case "ns":
 		return 1, Duration
 	case "us", "µs", "μs": // micro sign and Greek letter
-		return second / 1_000_000, Duration
+		return second / 1e6, Duration
 	case "ms":
-		return second / 1000, Duration
+		return second / 1e3, Duration
 	case "s":
 		return second, Duration
 	case "m":
@@ -28,29 +24,29 @@ func UnitOf(name string) (size uint64, d Dimension) {
 	case "B":
 		return 1, Size
 	case "kB", "KB":
-		return kilobyte, Size
+		return 1e3, Size
 	case "MB":
-		return kilobyte * kilobyte, Size
+		return 1e6, Size
 	case "GB":
-		return kilobyte * kilobyte * kilobyte, Size
+		return 1e9, Size
 	case "TB":
-		return kilobyte * kilobyte * kilobyte * kilobyte, Size
+		return 1e12, Size
 	case "PB":
-		return kilobyte * kilobyte * kilobyte * kilobyte * kilobyte, Size
+		return 1e15, Size
 	case "EB":
-		return kilobyte * kilobyte * kilobyte * kilobyte * kilobyte * kilobyte, Size
+		return 1e18, Size
 	case "KiB":
-		return kibibyte, Size
+		return 1 << 10, Size
 	case "MiB":
-		return kibibyte << 10, Size
+		return 1 << 20, Size
 	case "GiB":
-		return kibibyte << 20, Size
+		return 1 << 30, Size
 	case "TiB":
-		return kibibyte << 30, Size
+		return 1 << 40, Size
 	case "PiB":
-		return kibibyte << 40, Size
+		return 1 << 50, Size
 	case "EiB":
-		return kibibyte << 50, Size
+		return 1 << 60, Size
 	}
 	return 0, NoDimension
 }

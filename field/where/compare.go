@@ -81,8 +81,7 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 			return unknown
 		}
 	}
-	switch {
-	case isNumber && a.isField: // the most frequent comparison, optimized
+	if isNumber && a.isField { // the most frequent comparison, optimized
 		integer, isInteger := number.Int64()
 		return func(r *Record) truth {
 			v := r.Fields.Value(r.First + a.index)
@@ -93,24 +92,6 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 				return wants[n.Compare(number)+int(message.Equal)]
 			}
 			a.note(v)
-			return unknown
-		}
-	case isNumber:
-		return func(r *Record) truth {
-			v := a.get(r)
-			if n, ok := v.Decimal(); ok {
-				return wants[n.Compare(number)+int(message.Equal)]
-			}
-			a.note(v.Value)
-			return unknown
-		}
-	case constant.Kind == message.String:
-		return func(r *Record) truth {
-			v := a.get(r)
-			if v.IsText() {
-				return wants[bytes.Compare(v.Text, constant.Text)+int(message.Equal)]
-			}
-			a.note(v.Value)
 			return unknown
 		}
 	}

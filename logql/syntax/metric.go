@@ -129,11 +129,6 @@ func rangeOp(name string) (RangeOp, bool) {
 	return "", false
 }
 
-func isRangeOp(name string) bool {
-	_, ok := rangeOp(name)
-	return ok
-}
-
 // takesUnwrap reports whether a range aggregation accepts unwrapped samples, takesLines whether it accepts lines.
 func (op RangeOp) takesUnwrap() bool {
 	return op != CountOver && op != BytesRate && op != BytesOver
@@ -262,7 +257,9 @@ func (p *parser) plainRange() (r *LogRange, ranged bool) {
 }
 
 func (p *parser) notARange(at token) {
-	if at.kind == tokenNumber || at.kind == tokenName && (isRangeOp(at.text) || isVectorOp(at.text) || isKeyword(at.text)) {
+	_, isRange := rangeOp(at.text)
+	_, isVector := vectorOp(at.text)
+	if at.kind == tokenNumber || at.kind == tokenName && (isRange || isVector || isKeyword(at.text)) {
 		p.fail(at, "a range aggregation needs a log query with a range, such as {service_name=\"web\"}[5m], not a metric query")
 	}
 	p.unexpected("a log query with a range, such as {service_name=\"web\"}[5m]")
@@ -314,11 +311,6 @@ func vectorOp(name string) (VectorOp, bool) {
 		return op, true
 	}
 	return "", false
-}
-
-func isVectorOp(name string) bool {
-	_, ok := vectorOp(name)
-	return ok
 }
 
 func (p *parser) vectorAggregation(op VectorOp) Expr {

@@ -13,7 +13,9 @@ func (op LineOp) String() string { return [...]string{"|=", "!=", "|~", "!~", "|
 
 func (m *Matcher) String() string { return m.Name + m.Op.String() + quoted(m.Value) }
 
-func (f *LineFilter) String() string { return f.Op.String() + " " + joined(f.Texts, " or ", LineText.String) }
+func (f *LineFilter) String() string {
+	return f.Op.String() + " " + joined(f.Texts, " or ", LineText.String)
+}
 
 // String is the text in quotes, or ip("…").
 func (t LineText) String() string {

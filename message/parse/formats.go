@@ -133,14 +133,12 @@ func newFormats() *formats {
 	for name := range strings.FieldsSeq(fixedNames) {
 		f.id(name)
 	}
-	f.columns[access] = f.layout(accessLayout)
-	f.columns[envoy] = f.layout(envoyLayout)
-	f.columns[haproxy] = f.layout(haproxyLayout)
-	f.columns[alb] = f.layout(albLayout)
-	f.columns[istio] = f.layout(istioLayout)
-	f.columns[s3] = f.layout(s3Layout)
-	f.columns[squid] = f.layout(squidLayout)
-	f.columns[fpm] = f.layout(fpmLayout)
+	for format, layout := range [formatEnd]string{
+		access: accessLayout, envoy: envoyLayout, haproxy: haproxyLayout, alb: albLayout,
+		istio: istioLayout, s3: s3Layout, squid: squidLayout, fpm: fpmLayout,
+	} {
+		f.columns[format] = f.layout(layout)
+	}
 	f.agents = f.layout(agentsLayout)
 	f.ingress = f.layout(ingressLayout)
 	f.need(idStatus, &f.status)

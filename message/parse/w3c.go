@@ -62,29 +62,12 @@ func matchW3C(dst places, line []byte, columns int) places {
 // w3cName returns the name of the field in a column: the name that formats share, or that of the column in lower case with underscores.
 func w3cName(column string) string {
 	column = strings.ToLower(column)
-	switch column {
-	case "c-ip":
-		return "ip"
-	case "cs-username":
-		return "user"
-	case "cs-method":
-		return "method"
-	case "cs-uri-stem":
-		return "path"
-	case "cs-uri-query":
-		return "query"
-	case "cs-version":
-		return "protocol"
-	case "sc-status":
-		return "status"
-	case "sc-bytes":
-		return "bytes"
-	case "cs(referer)":
-		return "referer"
-	case "cs(user-agent)":
-		return "user_agent"
-	case "time-taken":
-		return "duration"
+	shared := map[string]string{
+		"c-ip": "ip", "cs-username": "user", "cs-method": "method", "cs-uri-stem": "path", "cs-uri-query": "query", "cs-version": "protocol",
+		"sc-status": "status", "sc-bytes": "bytes", "cs(referer)": "referer", "cs(user-agent)": "user_agent", "time-taken": "duration",
+	}
+	if name := shared[column]; name != "" {
+		return name
 	}
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r == '-' || r == '(' || r == ')' {

@@ -22,10 +22,14 @@ type ColumnScanner struct {
 }
 
 // NewColumnScanner makes a scanner for a query.
-func NewColumnScanner(m *Matcher) *ColumnScanner { return &ColumnScanner{m: m, evaluators: m.Where.Evaluators()} }
+func NewColumnScanner(m *Matcher) *ColumnScanner {
+	return &ColumnScanner{m: m, evaluators: m.Where.Evaluators()}
+}
 
 // ColumnConditions reports whether there are conditions by which columns may exclude blocks: expressions or a [BlockFilter].
-func (m *Matcher) ColumnConditions() bool { return len(m.Where.Programs) > 0 || m.Selection.Columns != nil }
+func (m *Matcher) ColumnConditions() bool {
+	return len(m.Where.Programs) > 0 || m.Selection.Columns != nil
+}
 
 // ColumnsSuffice reports whether columns can decide every condition.
 func (m *Matcher) ColumnsSuffice() bool {

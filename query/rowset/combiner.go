@@ -71,7 +71,6 @@ type Combiner struct {
 
 	buffer []uint16 // the memory of wide
 	known  []truth
-	tally  tally
 	ends   []uint32
 	// all are the indexes of all records, chosen those of the set, sorted the same by their numbers.
 	all, chosen, sorted []uint32

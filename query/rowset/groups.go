@@ -116,9 +116,9 @@ func (c *Combiner) count(s *Set, span Span) []uint32 {
 	}
 	switch {
 	case c.narrow != nil:
-		countIDs(&c.tally, c.ends, c.narrow[span.From:span.End], selected)
+		countIDs(c.ends, c.narrow[span.From:span.End], selected)
 	case c.wide != nil:
-		countIDs(&c.tally, c.ends, c.wide[span.From:span.End], selected)
+		countIDs(c.ends, c.wide[span.From:span.End], selected)
 	case selected == nil:
 		c.ends[0] = uint32(span.End - span.From)
 	default:
@@ -127,13 +127,9 @@ func (c *Combiner) count(s *Set, span Span) []uint32 {
 	return c.ends
 }
 
-func countIDs[T uint8 | uint16](t *tally, counts []uint32, ids []T, selected []bool) {
-	if selected == nil {
-		addTally(t, counts, ids)
-		return
-	}
+func countIDs[T uint8 | uint16](counts []uint32, ids []T, selected []bool) {
 	for i, id := range ids {
-		if selected[i] {
+		if selected == nil || selected[i] {
 			counts[id]++
 		}
 	}

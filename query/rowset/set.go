@@ -128,7 +128,6 @@ type Occurrences struct {
 	Numbers []uint32
 
 	buffer []uint32
-	tally  tally
 }
 
 // Count finds the values that records of a page have.
@@ -159,10 +158,6 @@ func (o *Occurrences) Count(page *columns.Page, records []uint32) {
 }
 
 func countOf[T uint8 | uint16](o *Occurrences, ids []T, records []uint32) {
-	if len(records) == len(ids) {
-		addTally(&o.tally, o.Counts, ids)
-		return
-	}
 	for _, i := range records {
 		o.Counts[ids[i]]++
 	}
