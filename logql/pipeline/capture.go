@@ -44,7 +44,7 @@ const limitError = "LabelLimitErr"
 
 // capture sets a label, which may be empty.
 func (p *Processor) capture(s *symbol, value []byte) {
-	if target := p.target(s); target != nil && !p.parsed(target, value) {
+	if !p.extract(s, value) {
 		p.fail(limitError, parseLimit)
 	}
 }

@@ -100,7 +100,7 @@ func newMatcher(m *syntax.Matcher) func(p *Processor, s *symbol) bool {
 	negated := m.Op == syntax.MatchNotRegexp
 	known := map[string]bool{}
 	return func(p *Processor, s *symbol) bool {
-		if s.record == p.recordID && !s.removed && !s.isStr && len(s.text) > maxInternedSize {
+		if p.isText(s) && len(s.text) > maxInternedSize {
 			return m.Regexp.Match(s.text) != negated
 		}
 		value := p.value(s)
@@ -120,7 +120,7 @@ func newMatcher(m *syntax.Matcher) func(p *Processor, s *symbol) bool {
 
 // is reports whether a label has a value.
 func (p *symbols) is(s *symbol, value string) bool {
-	if s.record == p.recordID && !s.removed && !s.isStr {
+	if p.isText(s) {
 		return string(s.text) == value
 	}
 	return p.value(s) == value

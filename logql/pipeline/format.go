@@ -103,9 +103,8 @@ func (p *Processor) rename(from, to *symbol) {
 	if from == to || !p.has(from) {
 		return
 	}
-	text, isText := from.text, from.record == p.recordID && !from.isStr
-	if isText {
-		p.setText(to, text)
+	if p.isText(from) {
+		p.setText(to, from.text)
 	} else {
 		p.set(to, p.value(from))
 	}

@@ -288,40 +288,24 @@ func printedSize(v any) int {
 func numberFunctions(f map[string]any) {
 	f["int"] = func(v any) int { return int(toInt(v)) }
 	f["float64"] = toFloat
-	f["add"] = func(vs ...any) int64 { return foldInt(vs, func(a, b int64) int64 { return a + b }) }
-	f["mul"] = func(v any, vs ...any) int64 {
-		return foldInt(append([]any{v}, vs...), func(a, b int64) int64 { return a * b })
-	}
+	add := folded(toInt, func(a, b int64) int64 { return a + b })
+	f["add"] = func(vs ...any) int64 { return add(0, vs...) }
+	f["mul"] = folded(toInt, func(a, b int64) int64 { return a * b })
+	f["max"] = folded(toInt, func(a, b int64) int64 { return max(a, b) })
+	f["min"] = folded(toInt, func(a, b int64) int64 { return min(a, b) })
+	f["maxf"] = folded(toFloat, math.Max)
+	f["minf"] = folded(toFloat, math.Min)
 	f["sub"] = func(a, b any) int64 { return toInt(a) - toInt(b) }
-	f["div"] = func(a, b any) (int64, error) {
-		if toInt(b) == 0 {
-			return 0, errors.New("division by zero")
-		}
-		return toInt(a) / toInt(b), nil
-	}
-	f["mod"] = func(a, b any) (int64, error) {
-		if toInt(b) == 0 {
-			return 0, errors.New("division by zero")
-		}
-		return toInt(a) % toInt(b), nil
-	}
-	f["max"] = func(v any, vs ...any) int64 {
-		return foldInt(append([]any{v}, vs...), func(a, b int64) int64 { return max(a, b) })
-	}
-	f["min"] = func(v any, vs ...any) int64 {
-		return foldInt(append([]any{v}, vs...), func(a, b int64) int64 { return min(a, b) })
-	}
-	float := func(name string, do func(a, b float64) float64) {
-		f[name] = func(v any, vs ...any) float64 {
-			result := toFloat(v)
-			for _, v := range vs {
-				result = do(result, toFloat(v))
+	divide := func(name string, do func(a, b int64) int64) {
+		f[name] = func(a, b any) (int64, error) {
+			if toInt(b) == 0 {
+				return 0, errors.New("division by zero")
 			}
-			return result
+			return do(toInt(a), toInt(b)), nil
 		}
 	}
-	float("maxf", math.Max)
-	float("minf", math.Min)
+	divide("div", func(a, b int64) int64 { return a / b })
+	divide("mod", func(a, b int64) int64 { return a % b })
 	f["ceil"] = func(v any) float64 { return math.Ceil(toFloat(v)) }
 	f["floor"] = func(v any) float64 { return math.Floor(toFloat(v)) }
 	f["round"] = func(v any, places int, half ...float64) float64 {
@@ -342,15 +326,15 @@ func numberFunctions(f map[string]any) {
 	}
 }
 
-func foldInt(vs []any, do func(a, b int64) int64) int64 {
-	if len(vs) == 0 {
-		return 0
+// folded makes a function that combines its arguments, from the first to the last.
+func folded[T any](convert func(any) T, do func(a, b T) T) func(v any, vs ...any) T {
+	return func(v any, vs ...any) T {
+		result := convert(v)
+		for _, v := range vs {
+			result = do(result, convert(v))
+		}
+		return result
 	}
-	result := toInt(vs[0])
-	for _, v := range vs[1:] {
-		result = do(result, toInt(v))
-	}
-	return result
 }
 
 // toInt converts a value to an integer, 0 if it is not a number with up to 64 bits. Fractions are cut off.

@@ -236,11 +236,7 @@ func bindUnpack(p *Processor) step {
 		}
 		p.line = p.jsonText(entry)
 		for _, pair := range pairs {
-			if pair.key.sym == nil {
-				p.skipped++
-				continue
-			}
-			if target := p.target(pair.key.sym); target != nil && !p.parsed(target, p.jsonText(pair.value)) {
+			if !p.extract(pair.key.sym, p.jsonText(pair.value)) {
 				p.fail(jsonError, errTooMany.Error())
 				break
 			}

@@ -238,9 +238,7 @@ func (p *Processor) setGiven(has func(f *Field) bool) {
 		if f.Attribute || !has(f) {
 			continue
 		}
-		if target := p.target(p.symbol(f.Name)); target != nil {
-			p.parsed(target, f.Text)
-		}
+		p.extract(p.symbol(f.Name), f.Text)
 	}
 }
 

@@ -57,7 +57,7 @@ func shortNumber(text []byte) (float64, bool) {
 
 // number is the value of a label that the record has as a number.
 func (p *Processor) number(s *symbol, unit syntax.Unit) (float64, error) {
-	if unit == syntax.UnitNone && s.record == p.recordID && !s.removed && !s.isStr {
+	if unit == syntax.UnitNone && p.isText(s) {
 		if f, ok := shortNumber(s.text); ok {
 			return f, nil
 		}

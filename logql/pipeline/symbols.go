@@ -238,6 +238,16 @@ func (p *Processor) parsed(s *symbol, value []byte) bool {
 	return true
 }
 
+// extract sets a label to a text that a parser found, which may be empty, if the label is wanted. It returns false if the record has too many.
+func (p *Processor) extract(s *symbol, value []byte) bool {
+	if s == nil {
+		p.skipped++
+		return true
+	}
+	target := p.target(s)
+	return target == nil || p.parsed(target, value)
+}
+
 // validText is a text with U+FFFD for each byte that is not UTF-8.
 func (p *Processor) validText(text []byte) []byte {
 	start := len(p.arena)
@@ -280,9 +290,12 @@ func (p *symbols) value(s *symbol) string {
 	return s.str
 }
 
+// isText reports whether the value of a label is a text that no string was made of.
+func (p *symbols) isText(s *symbol) bool { return s.record == p.recordID && !s.removed && !s.isStr }
+
 // appendValue appends the value of a label.
 func (p *symbols) appendValue(dst []byte, s *symbol) []byte {
-	if s.record == p.recordID && !s.removed && !s.isStr {
+	if p.isText(s) {
 		return append(dst, s.text...)
 	}
 	return append(dst, p.value(s)...)

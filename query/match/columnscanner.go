@@ -18,7 +18,7 @@ type ColumnScanner struct {
 	evaluators *where.Evaluators
 	records    []bool
 	expression Expression
-	rejected   Rejections
+	rejected
 }
 
 // NewColumnScanner makes a scanner for a query.
@@ -79,10 +79,10 @@ func (m *Matcher) Excluded(bounds func(columns.Name) (least, greatest string, ok
 // Select selects the records of a block that may match. It is not ok if the text has to be read instead, because a column is
 // missing or does not decide a condition.
 func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols rowset.Columns) (sel rowset.Selected, ok bool) {
-	before := s.rejected
+	before := s.counts
 	defer func() {
 		if !ok {
-			s.rejected = before // the scan of the text counts them
+			s.counts = before // the scan of the text counts them
 		}
 	}()
 	n := int(b.Records)
@@ -114,18 +114,11 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols rowset.Columns) 
 	return sel, true
 }
 
-// TakeRejections returns the numbers of records that did not match, and clears them.
-func (s *ColumnScanner) TakeRejections() Rejections {
-	taken := s.rejected
-	s.rejected = Rejections{}
-	return taken
-}
-
 // drop removes a record from the selection.
 func (s *ColumnScanner) drop(i int, by Stage, sel *rowset.Selected) {
 	s.records[i] = false
 	sel.Count--
-	s.rejected[by]++
+	s.counts[by]++
 }
 
 // inRange drops the records outside of the time range; it is not ok if seconds are too coarse to decide.
@@ -162,6 +155,6 @@ func (s *ColumnScanner) byValue(name field.Fixed, by Stage, cols rowset.Columns,
 
 // keep counts the records that a stage left in the selection.
 func (s *ColumnScanner) keep(kept int, by Stage, sel *rowset.Selected) {
-	s.rejected[by] += uint64(sel.Count - kept)
+	s.counts[by] += uint64(sel.Count - kept)
 	sel.Count = kept
 }

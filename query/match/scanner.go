@@ -46,6 +46,15 @@ const (
 // Rejections counts candidates by the stage that rejected them.
 type Rejections [Stages]uint64
 
+// rejected counts the records that did not match.
+type rejected struct{ counts Rejections }
+
+// TakeRejections returns the numbers of records that did not match, and clears them.
+func (r *rejected) TakeRejections() (taken Rejections) {
+	taken, r.counts = r.counts, taken
+	return taken
+}
+
 // Scanner searches blocks. Not safe for concurrent use.
 type Scanner struct {
 	m           *Matcher
@@ -59,8 +68,7 @@ type Scanner struct {
 	check       segment.BlockCheck
 	at          int            // offset in the block of the current record
 	columns     record.Columns // of the last record
-	// rejected counts the candidates that did not match.
-	rejected  Rejections
+	rejected
 	templates []*patterns.Matcher
 	where     *where.Evaluators
 	records   RecordMatcher // nil if there is no condition
@@ -162,13 +170,6 @@ func (s *Scanner) Match(line []byte, c Checks, continued bool) (record.Columns, 
 	s.prepare(c)
 	ok := s.matches(line, 0, continued)
 	return s.columns, ok
-}
-
-// TakeRejections returns the numbers of candidates that did not match, and clears them.
-func (s *Scanner) TakeRejections() Rejections {
-	taken := s.rejected
-	s.rejected = Rejections{}
-	return taken
 }
 
 // Shrink drops the buffers that may be as large as a block.
@@ -285,7 +286,7 @@ func (s *Scanner) hasID(text []byte) (ok bool) {
 
 // reject counts a candidate that a condition rejects, and returns false.
 func (s *Scanner) reject(by Stage) bool {
-	s.rejected[by]++
+	s.counts[by]++
 	return false
 }
 
