@@ -11,6 +11,7 @@ import (
 	"logstow/input"
 	"logstow/input/httpserver"
 	"logstow/input/protobuf"
+	"logstow/internal/limited"
 	"logstow/message/parse"
 )
 
@@ -131,29 +132,14 @@ func damaged(err error) error {
 	return fmt.Errorf("read OTLP: %w", err)
 }
 
-// limitedText is a text of which at most a number of bytes may be read until the limit is set again.
-type limitedText struct {
-	r    io.Reader
-	left int
-}
-
 var errTooLong = fmt.Errorf("a resource of more than %d bytes", MaxStored)
-
-func (l *limitedText) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err := l.r.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
-}
 
 // readJSON reads requests in JSON, resource by resource.
 func (s *Stored) readJSON(r io.Reader, emit func(service string, events []input.Event) error) error {
-	limited := &limitedText{r: r}
-	in := json.NewDecoder(limited)
+	text := &limited.Reader{From: r, Err: errTooLong}
+	in := json.NewDecoder(text)
 	for {
-		limited.left = MaxStored
+		text.Left = MaxStored
 		start, err := in.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -165,7 +151,7 @@ func (s *Stored) readJSON(r io.Reader, emit func(service string, events []input.
 			return damaged(err)
 		}
 		for in.More() {
-			if err := s.member(in, limited, emit); err != nil {
+			if err := s.member(in, text, emit); err != nil {
 				return err
 			}
 		}
@@ -176,14 +162,14 @@ func (s *Stored) readJSON(r io.Reader, emit func(service string, events []input.
 }
 
 // member reads a member of a request.
-func (s *Stored) member(in *json.Decoder, limited *limitedText, emit func(service string, events []input.Event) error) error {
+func (s *Stored) member(in *json.Decoder, text *limited.Reader, emit func(service string, events []input.Event) error) error {
 	name, err := in.Token()
 	if err != nil {
 		return damaged(err)
 	}
 	var value json.RawMessage
 	if name != "resourceLogs" {
-		limited.left = MaxStored
+		text.Left = MaxStored
 		if err := in.Decode(&value); err != nil {
 			return damaged(err)
 		}
@@ -197,7 +183,7 @@ func (s *Stored) member(in *json.Decoder, limited *limitedText, emit func(servic
 		return damaged(err)
 	}
 	for in.More() {
-		limited.left = MaxStored
+		text.Left = MaxStored
 		if err := in.Decode(&value); err != nil {
 			return damaged(err)
 		}

@@ -5,11 +5,12 @@ package reread
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"sync"
 	"time"
+
+	"logstow/internal/limited"
 )
 
 // maxSize bounds how much of a file is read, in bytes.
@@ -75,12 +76,9 @@ func (f *File[T]) load() (T, error) {
 		return none, err
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	content, err := limited.All(file, maxSize)
 	if err != nil {
 		return none, err
-	}
-	if len(content) > maxSize {
-		return none, fmt.Errorf("larger than %d bytes", maxSize)
 	}
 	return f.parse(content)
 }

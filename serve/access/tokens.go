@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"logstow/internal/hint"
+	"logstow/internal/limited"
 )
 
 // maxFile is the maximum size of a file of tokens, in bytes.
@@ -93,12 +93,9 @@ func readFile(name string) ([]token, error) {
 	if err := checkMode(info.Mode().Perm(), mountedSecret(info)); err != nil {
 		return nil, hint.Wrap(err, "chmod 600 %s", name)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	text, err := limited.All(f, maxFile)
 	if err != nil {
 		return nil, bareError(err)
-	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("larger than %d bytes", maxFile)
 	}
 	return parse(text)
 }

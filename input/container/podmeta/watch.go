@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/internal/limited"
 	"logstow/internal/retry"
 )
 
@@ -114,22 +115,6 @@ func readToken(path string) (string, error) {
 	return strings.TrimSpace(string(token)), err
 }
 
-// limited reads at most left bytes, and then returns errLarge.
-type limited struct {
-	r    io.Reader
-	left int
-}
-
-// Read implements [io.Reader].
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errLarge
-	}
-	n, err := l.r.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
-}
-
 // Run lists and watches until ctx ends.
 func (w *Watcher) Run(ctx context.Context) {
 	defer close(w.ended)
@@ -204,7 +189,7 @@ func (w *Watcher) page(ctx context.Context, from string, there map[string]bool) 
 		} `json:"metadata"`
 		Items []object `json:"items"`
 	}
-	if err := json.NewDecoder(&limited{body, maxPage}).Decode(&page); err != nil {
+	if err := json.NewDecoder(&limited.Reader{From: body, Left: maxPage, Err: errLarge}).Decode(&page); err != nil {
 		return "", "", fmt.Errorf("list of pods: %w", err)
 	}
 	if page.Metadata.ResourceVersion == "" {
@@ -241,7 +226,7 @@ func (w *Watcher) watch(ctx context.Context, from string) (version string, worke
 
 // apply applies the changes that a watch reports.
 func (w *Watcher) apply(body io.Reader, version string) (string, error) {
-	in := &limited{body, maxEvent}
+	in := &limited.Reader{From: body, Err: errLarge}
 	events, begun := json.NewDecoder(in), time.Now()
 	for {
 		var e struct {
@@ -251,7 +236,7 @@ func (w *Watcher) apply(body io.Reader, version string) (string, error) {
 				Code int `json:"code"`
 			} `json:"object"`
 		}
-		in.left = maxEvent
+		in.Left = maxEvent
 		switch err := events.Decode(&e); {
 		case errors.Is(err, io.EOF) && time.Since(begun) > time.Second:
 			return version, nil

@@ -1,0 +1,33 @@
+// Package limited reads from sources that may have more than is wanted.
+package limited
+
+import (
+	"fmt"
+	"io"
+)
+
+// Reader reads at most Left bytes from From, and then returns Err. Left may be set again between reads.
+type Reader struct {
+	From io.Reader
+	Left int
+	Err  error
+}
+
+// Read implements [io.Reader].
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.Left <= 0 {
+		return 0, r.Err
+	}
+	n, err := r.From.Read(p[:min(len(p), r.Left)])
+	r.Left -= n
+	return n, err
+}
+
+// All reads all, at most limit bytes; it returns an error if there are more.
+func All(from io.Reader, limit int) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, int64(limit)+1))
+	if err == nil && len(text) > limit {
+		return nil, fmt.Errorf("larger than %d bytes", limit)
+	}
+	return text, err
+}
