@@ -196,9 +196,9 @@ func (w *row) unwrap(u *syntax.Unwrap) (float64, bool) {
 	if text == "" {
 		return 0, false
 	}
-	convert := map[syntax.Conversion]func(string) (float64, error){
-		syntax.ConvertFloat: refFloat, syntax.ConvertDuration: refSeconds, syntax.ConvertBytes: refBytes,
-	}[u.Conversion]
+	convert := map[syntax.Unit]func(string) (float64, error){
+		syntax.UnitNone: refFloat, syntax.UnitDuration: refSeconds, syntax.UnitBytes: refBytes,
+	}[u.Unit]
 	value, err := convert(text)
 	if err != nil {
 		value = 0

@@ -195,7 +195,7 @@ func useOf(label string, stages []syntax.Stage, u *syntax.Unwrap) numberUse {
 			use.add(f.Condition, label)
 		}
 		if u.Label == label {
-			use.only = use.only && u.Conversion == syntax.ConvertFloat
+			use.only = use.only && u.Unit == syntax.UnitNone
 			use.unwrapped = use.only
 		}
 	}

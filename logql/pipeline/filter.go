@@ -143,7 +143,6 @@ func compileUnwrap(u *syntax.Unwrap) (*unwrap, error) {
 		filters = append(filters, c)
 		compiled.names = append(compiled.names, c.names...)
 	}
-	unit := map[syntax.Conversion]syntax.Unit{syntax.ConvertDuration: syntax.UnitDuration, syntax.ConvertBytes: syntax.UnitBytes}[u.Conversion]
 	compiled.bind = func(p *Processor) func(p *Processor) (float64, bool) {
 		s := p.symbol(u.Label)
 		var steps []step
@@ -154,7 +153,7 @@ func compileUnwrap(u *syntax.Unwrap) (*unwrap, error) {
 			if p.is(s, "") {
 				return 0, false
 			}
-			n, err := p.number(s, unit)
+			n, err := p.number(s, u.Unit)
 			if err != nil {
 				p.fail(sampleError, u.Label+": "+err.Error())
 				n = 0

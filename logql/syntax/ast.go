@@ -196,7 +196,7 @@ func LabelOf(leaf Condition) string {
 // StringCondition compares a label as a text.
 type StringCondition struct{ Matcher *Matcher }
 
-// Unit is the kind of quantity of a [NumberCondition].
+// Unit is the kind of quantity of a [NumberCondition] or an [Unwrap].
 type Unit uint8
 
 // The kinds of quantities.
@@ -222,21 +222,11 @@ type IPCondition struct {
 	Range string
 }
 
-// Conversion is how unwrap makes a number of a label.
-type Conversion uint8
-
-// The conversions.
-const (
-	ConvertFloat    Conversion = iota
-	ConvertDuration            // duration(x), duration_seconds(x): seconds
-	ConvertBytes               // bytes(x)
-)
-
-// Unwrap is | unwrap x: samples are made from label x. Filters are the label filters after it, such as | __error__="".
+// Unwrap is | unwrap x: samples are made from label x, as | unwrap duration(x) or bytes(x) from a quantity. Filters are the label filters after it, such as | __error__="".
 type Unwrap struct {
-	Label      string
-	Conversion Conversion
-	Filters    []*LabelFilter
+	Label   string
+	Unit    Unit
+	Filters []*LabelFilter
 }
 
 // LogRange is a log query over a range: {…} | json | unwrap x [5m] offset 1h.

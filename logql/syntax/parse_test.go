@@ -145,7 +145,7 @@ func TestLongestQueries(t *testing.T) {
 
 func TestNumbersOfTree(t *testing.T) {
 	e := mustParse(t, `quantile_over_time(0.25, {a="b"} | took > 250ms | size <= 1.5KiB | n != -5 | n == 0x1f | t > 1w1d | unwrap bytes(x) [1d12h] offset -90s)`).(*RangeAggregation)
-	if e.Param != 0.25 || e.Range.Range != 36*time.Hour || e.Range.Offset != -90*time.Second || e.Range.Unwrap.Conversion != ConvertBytes {
+	if e.Param != 0.25 || e.Range.Range != 36*time.Hour || e.Range.Offset != -90*time.Second || e.Range.Unwrap.Unit != UnitBytes {
 		t.Errorf("got %+v with range %+v", e, e.Range)
 	}
 	want := []NumberCondition{

@@ -63,10 +63,10 @@ func (u *Unwrap) String() string {
 
 // head is an unwrap without its filters.
 func (u *Unwrap) head() string {
-	switch u.Conversion {
-	case ConvertDuration:
+	switch u.Unit {
+	case UnitDuration:
 		return "| unwrap duration(" + u.Label + ")"
-	case ConvertBytes:
+	case UnitBytes:
 		return "| unwrap bytes(" + u.Label + ")"
 	}
 	return "| unwrap " + u.Label

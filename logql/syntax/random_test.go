@@ -323,7 +323,7 @@ func (g *generator) rangeAggregation() SampleExpr {
 		a.Range.Offset = oneOf[time.Duration](g, 1, -1) * g.duration()
 	}
 	if !a.Op.takesLines() || a.Op.takesUnwrap() && g.maybe() {
-		a.Range.Unwrap = &Unwrap{Label: g.label(), Conversion: Conversion(g.IntN(3)), Filters: list(g, 0, 2, g.labelFilter)}
+		a.Range.Unwrap = &Unwrap{Label: g.label(), Unit: Unit(g.IntN(3)), Filters: list(g, 0, 2, g.labelFilter)}
 	}
 	if a.Op == QuantileOver {
 		a.Param = g.number()

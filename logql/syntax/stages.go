@@ -50,9 +50,9 @@ func (p *parser) unwrap() *Unwrap {
 	if name := p.peek(); name.kind == tokenName && p.following().is("(") {
 		switch strings.ToLower(name.text) {
 		case "duration", "duration_seconds":
-			u.Conversion = ConvertDuration
+			u.Unit = UnitDuration
 		case "bytes":
-			u.Conversion = ConvertBytes
+			u.Unit = UnitBytes
 		default:
 			p.fail(name, "unknown conversion %s: want duration, duration_seconds or bytes", name.text)
 		}
@@ -74,43 +74,13 @@ func stageNames() []string {
 // stage parses a stage after its |.
 func (p *parser) stage() Stage {
 	t := p.peek()
-	if t.kind == tokenName {
-		switch strings.ToLower(t.text) {
-		case "json":
-			p.take()
-			return &JSONParser{Extractions: p.extractions(true)}
-		case "logfmt":
-			p.take()
-			return p.logfmt()
-		case "regexp":
-			p.take()
-			return p.regexpParser(p.stringOf("a regular expression"))
-		case "pattern":
-			p.take()
-			return p.patternParser(p.stringOf("a pattern"))
-		case "unpack":
-			p.take()
-			return &UnpackParser{}
-		case "decolorize":
-			p.take()
-			return &Decolorize{}
-		case "line_format":
-			p.take()
-			return &LineFormat{Template: p.stringOf("a template").text}
-		case "label_format":
-			p.take()
-			return p.labelFormat()
-		case "drop":
-			p.take()
-			return &DropLabels{Items: p.labelItems()}
-		case "keep":
-			p.take()
-			return &KeepLabels{Items: p.labelItems()}
-		case "distinct":
-			if p.following().kind == tokenName {
-				p.fail(t, "stage distinct is not supported")
-			}
-		}
+	word := strings.ToLower(t.text)
+	if t.kind == tokenName && slices.Contains(stageNames(), word) {
+		p.take()
+		return p.named(word)
+	}
+	if t.kind == tokenName && word == "distinct" && p.following().kind == tokenName {
+		p.fail(t, "stage distinct is not supported")
 	}
 	if t.kind == tokenString {
 		p.fail(t, "a line filter begins with |=, |~, |>, !=, !~ or !>, not with |")
@@ -124,6 +94,31 @@ func (p *parser) stage() Stage {
 		p.unexpected("a stage, such as json, or a label filter")
 	}
 	return &LabelFilter{p.condition()}
+}
+
+// named parses the rest of a stage that begins with a word.
+func (p *parser) named(word string) Stage {
+	switch word {
+	case "json":
+		return &JSONParser{Extractions: p.extractions(true)}
+	case "logfmt":
+		return p.logfmt()
+	case "regexp":
+		return p.regexpParser(p.stringOf("a regular expression"))
+	case "pattern":
+		return p.patternParser(p.stringOf("a pattern"))
+	case "unpack":
+		return &UnpackParser{}
+	case "decolorize":
+		return &Decolorize{}
+	case "line_format":
+		return &LineFormat{Template: p.stringOf("a template").text}
+	case "label_format":
+		return p.labelFormat()
+	case "drop":
+		return &DropLabels{Items: p.labelItems()}
+	}
+	return &KeepLabels{Items: p.labelItems()}
 }
 
 func (p *parser) logfmt() *LogfmtParser {
