@@ -10,6 +10,7 @@ import (
 	"logstow/columns"
 	"logstow/exact"
 	"logstow/field"
+	"logstow/internal/test/effort"
 	"logstow/message"
 	"logstow/message/parse"
 	"logstow/record"
@@ -28,7 +29,7 @@ func TestColumns(t *testing.T) {
 	seed := time.Now().UnixNano()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(uint64(seed), 1))
-	for range 80 {
+	for range (effort.Cases{Test: 25, Full: 80}).N() {
 		parser := ""
 		if rnd.IntN(4) == 0 {
 			parser = parsers()[rnd.IntN(len(parsers()))]

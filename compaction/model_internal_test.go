@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -331,11 +332,15 @@ func (m *model) readable(s *state) (all mask) {
 
 func TestLongModel(t *testing.T) {
 	t.Parallel()
-	for name, scene := range scenes(effort.Of()) {
+	all, sample := scenes(effort.Of()), effort.NewSample(t, 2)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !sample.Has() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			m := newModel(t, scene)
+			m := newModel(t, all[name])
 			states, fault := m.explore()
 			t.Logf("%d states, %.1f s", states, time.Since(began).Seconds())
 			if fault != "" {

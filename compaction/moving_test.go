@@ -166,9 +166,10 @@ func movingSelections() []query.Selection {
 // without it.
 func TestLongOvertaken(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "asks with a compaction at each request")
 	rnd := testrand.New(t)
 	_, inputs, ask := movingStore(t, rnd)
-	trials := effort.Cases{Test: 1, Full: 4, Long: 200}.N()
+	trials := effort.Cases{Full: 4, Long: 200}.N()
 	for _, sel := range movingSelections() {
 		for _, plan := range []string{query.PlanList, query.PlanIndex} {
 			m := &moving{created: 1 << 60, removed: 1 << 60, pageSize: 1 + rnd.IntN(20), contained: inputs}

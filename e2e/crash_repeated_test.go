@@ -21,6 +21,7 @@ import (
 
 	"logstow/internal/crashpoint"
 	"logstow/internal/test/await"
+	"logstow/internal/test/effort"
 )
 
 // TestCrashRepeated kills a shipper while senders repeat what is not acknowledged, as the same Forward
@@ -28,6 +29,7 @@ import (
 // again.
 func TestCrashRepeated(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "kills while senders repeat")
 	r := newRig(t, false)
 	bin := armedShipper(t)
 	addresses := freeAddresses(t, 3)

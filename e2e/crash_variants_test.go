@@ -21,6 +21,7 @@ import (
 // wrote, so that after a lost answer a batch may be stored twice under two names.
 func TestCrashCreateOnly(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "kills with a signature that only creates")
 	r := newRig(t, true)
 	r.daemon = append(cleanEnv(t),
 		"AZURE_STORAGE_ACCOUNT="+azurite.Account,
@@ -100,6 +101,7 @@ func TestCrashConfigurationChanges(t *testing.T) {
 // not is shipped by both.
 func TestCrashCopiedBuffer(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "kills with a copied buffer")
 	r := newRig(t, true)
 	// Sealed, while storage cannot be reached.
 	sealed := map[string]bool{}

@@ -141,6 +141,7 @@ func TestImportKilled(t *testing.T) {
 // Append blobs of several containers are read where they are, and imported.
 func TestLayoutOnAzure(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "creates 144 append blobs")
 	s := azuriteTarget(t)
 	client, err := azblob.NewClientFromConnectionString(strings.TrimPrefix(s.env[0], "AZURE_STORAGE_CONNECTION_STRING="), nil)
 	if err != nil {

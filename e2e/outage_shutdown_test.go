@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/faultproxy"
 )
 
@@ -48,6 +49,7 @@ func TestTerminate(t *testing.T) {
 // TestTerminateInOutage ends a shipper that cannot store; the next one does.
 func TestTerminateInOutage(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "TestTerminate has the common case")
 	r := newRig(t, true)
 	want := r.log(0, 2000)
 	r.outage()
@@ -100,6 +102,7 @@ func TestSecondSignal(t *testing.T) {
 // TestTerminateWaitsForResponses ends a shipper whose storage is slow but works.
 func TestTerminateWaitsForResponses(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "TestTerminate has the common case")
 	r := newRig(t, true)
 	want := r.log(0, 2000)
 	r.proxy.SetRules(faultproxy.Rule{Chance: 0.5, Faults: []faultproxy.Fault{faultproxy.Slow, faultproxy.Busy}})

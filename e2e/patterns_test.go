@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/loggen"
 )
 
@@ -17,6 +18,7 @@ import (
 // doubled are reported, and nothing else; each template finds its records.
 func TestPatternsOfDeployment(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "ships and compares 100,000 lines")
 	const lines = 100_000
 	start := time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)
 	deployed := start.Add(time.Hour)

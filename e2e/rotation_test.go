@@ -192,6 +192,7 @@ func (r *rig) found() int {
 // to end, is killed and begins again in the middle of it, each line is found once.
 func TestRotationStorms(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "240 rotations with restarts")
 	rotations := []struct {
 		name, glob string
 		every      int // so many turns there is a restart of each kind
@@ -205,11 +206,7 @@ func TestRotationStorms(t *testing.T) {
 		{"copytruncate and gzip", "a.log", 80, func(w *rotor) { w.compress(w.truncate()) }},
 		{"rename and delete", "a.log", 240, (*rotor).remove},
 	}
-	sample := effort.NewSample(t, 6)
 	for _, c := range rotations {
-		if !sample.Has() {
-			continue
-		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, false)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"logstow/filter/token"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 )
 
@@ -43,7 +44,7 @@ func TestCollectKeys(t *testing.T) {
 		return b
 	}
 	var c Collector
-	for range 20_000 {
+	for range (effort.Cases{Test: 5000, Full: 20_000}).N() {
 		var text []byte
 		var hidden [][2]int
 		var want []Key

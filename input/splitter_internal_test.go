@@ -46,7 +46,7 @@ func TestSplitterKeepsEveryByte(t *testing.T) {
 	t.Parallel()
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, seed))
-	for range (effort.Cases{Short: 5, Test: 15, Full: 50}).N() {
+	for range (effort.Cases{Short: 5, Test: 8, Full: 50}).N() {
 		text := make([]byte, r.IntN(LargeRead))
 		for i := range text {
 			text[i] = "ab\r\n\xff\x00"[r.IntN(6)]

@@ -32,7 +32,7 @@ func network(t *testing.T) (a *azurite.Azurite, s store.Store) {
 // the same result.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	sample := effort.NewSample(t, 3)
+	sample := effort.NewSample(t, 5)
 	for _, fault := range []faultproxy.Fault{
 		faultproxy.Busy, faultproxy.TooMany, faultproxy.InternalError, faultproxy.Timeout,
 		faultproxy.LoseResponse, faultproxy.LateError, faultproxy.Truncate, faultproxy.Reset,

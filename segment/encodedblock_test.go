@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/columns"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/segment"
@@ -29,7 +30,7 @@ func TestEncodedBlocks(t *testing.T) {
 	t.Parallel()
 	rnd := testrand.New(t)
 	compressor, decoder := segment.NewCompressor(), segment.NewDecoder()
-	for round := range 12 {
+	for round := range (effort.Cases{Test: 5, Full: 12}).N() {
 		opts := options()
 		opts.Compressor, opts.NoFilter, opts.BlockSize = compressor, round%3 == 0, 1+rnd.IntN(8<<10)
 		var out bytes.Buffer

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/store"
 	"logstow/watch"
 )
@@ -400,6 +401,7 @@ func TestAwaitFlush(t *testing.T) {
 // Many shippers of which the records are awaited once flush once, and at their rate until the watch expires.
 func TestAwaitManyFlushes(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Full, "flushes for an hour of its clock")
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		r := start(t)

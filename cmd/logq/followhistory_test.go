@@ -26,7 +26,8 @@ import (
 // five polls after it was stored and storage answers.
 func TestLongFollowHistory(t *testing.T) {
 	t.Parallel()
-	histories := effort.Cases{Test: 1, Full: 3, Long: 60}.N()
+	effort.Need(t, effort.Full, "follows with kills and late segments")
+	histories := effort.Cases{Full: 3, Long: 60}.N()
 	seed := testrand.Seed(t)
 	for i := range histories {
 		synctest.Test(t, func(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/inputtest"
 	"logstow/internal/test/testrand"
 	records "logstow/record"
@@ -360,7 +361,7 @@ func TestRebuild(t *testing.T) {
 	s := inputtest.NewSink()
 	for _, from := range []input.TimeFrom{input.TimeAuto, input.TimeLine, input.TimeProtocol} {
 		address := serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: s, TimeFrom: from}})
-		for range 700 {
+		for range (effort.Cases{Test: 200, Full: 700}).N() {
 			request := d.request()
 			if got := post(t, address, protobuf, "", marshal(t, request)); got != (inputtest.Response{Status: 200}) {
 				t.Fatal(got)

@@ -116,7 +116,7 @@ func TestFunctionErrors(t *testing.T) {
 
 // Templates that would take much memory or time are errors, soon.
 func TestTemplateBounds(t *testing.T) {
-	long, sample := strings.Repeat("x", 1<<20), effort.NewSample(t, 3)
+	long, sample := strings.Repeat("x", 1<<20), effort.NewSample(t, 8)
 	for _, template := range []string{
 		`{{repeat 1000000000 "x"}}`,
 		`{{repeat 9000000000000000000 "x"}}`,

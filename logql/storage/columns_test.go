@@ -258,7 +258,7 @@ func TestLongForms(t *testing.T) {
 func testForm(t *testing.T, form message.Form, parser syntax.Stage, names []string) {
 	t.Helper()
 	rnd := testrand.New(t)
-	rounds := effort.Cases{Short: 1000, Test: 5000, Full: 30_000, Long: 3_000_000}.N()
+	rounds := effort.Cases{Short: 1000, Test: 2000, Full: 30_000, Long: 3_000_000}.N()
 	all := make([]string, len(names))
 	for i, name := range names {
 		all[i] = message.LabelName(name, true)

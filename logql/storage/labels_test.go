@@ -22,7 +22,7 @@ func TestLabelAttributes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, testrand.New(t))
 	w.labelled = true
-	w.fill(effort.Cases{Test: 8, Full: 40}.N(), 30)
+	w.fill(effort.Cases{Test: 6, Full: 40}.N(), 30)
 	from, to := origin().UnixNano(), origin().Add(4*time.Hour).UnixNano()
 	selectors := []string{
 		`{service_name=~".+"}`, `{k8s_pod_name="p1"}`, `{k8s_pod_name!="p1", team=~"p.*"}`, `{k8s_namespace_name="p2", level="error"}`,

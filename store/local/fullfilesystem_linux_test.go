@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"logstow/internal/test/effort"
 	"logstow/store"
 	"logstow/store/local"
 )
@@ -24,7 +25,7 @@ func TestFullFileSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	pages := 90
-	for size := 1; size <= pages; size++ {
+	for size := 1; size <= pages; size += (effort.Cases{Test: 4, Full: 1}).N() {
 		fullFileSystem(t, mount, size*4096)
 		if t.Failed() {
 			return
