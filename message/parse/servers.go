@@ -87,13 +87,19 @@ func (l *line) listed(i int, quoted bool) (end, next int) {
 }
 
 func (l *line) nginxField(name string, start, end int, quoted bool) {
-	if name == "request" {
+	switch name {
+	case "client":
+		l.add(idIP, start, end, quoted)
+	case "server":
+		l.add(idServer, start, end, quoted)
+	case "request":
 		l.request(start, end)
-		return
-	}
-	names := map[string]id{"client": idIP, "server": idServer, "upstream": idUpstream, "host": idHost, "referrer": idReferer}
-	if field, ok := names[name]; ok {
-		l.add(field, start, end, quoted)
+	case "upstream":
+		l.add(idUpstream, start, end, quoted)
+	case "host":
+		l.add(idHost, start, end, quoted)
+	case "referrer":
+		l.add(idReferer, start, end, quoted)
 	}
 }
 

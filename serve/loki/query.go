@@ -68,7 +68,7 @@ func kindOf(value *engine.Value, ranged bool) string {
 // errDone ends a log query that has found as many records as requested.
 var errDone = errors.New("limit reached") //nolint:gochecknoglobals // never changes
 
-// logs responds to a log query. A range that ends at or before its start is empty: clients that page request such a range last.
+// logs responds to a log query. A range that ends at its start is empty: clients that page request such a range last.
 func (q *request) logs(log *syntax.LogExpr, limit int, backward bool, interval time.Duration) error {
 	if q.checkEntries(limit); q.bad != nil {
 		return q.bad
