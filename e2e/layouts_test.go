@@ -111,7 +111,7 @@ func TestImportKilled(t *testing.T) {
 		return errs.String()
 	}
 	everything := []string{"logq", "query", "--store", s.store, "--from", "2026-11-27T00:00Z", "--to", "2026-11-28T00:00Z", "-o", "raw"}
-	kills := effort.Cases{Test: 4, Full: 40}.N()
+	kills := effort.Cases{Test: 4, Full: 20}.N()
 	for range kills {
 		run(time.Duration(20+rnd.IntN(600)) * time.Millisecond)
 	}

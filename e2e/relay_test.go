@@ -59,7 +59,7 @@ func (r *relaying) senderArgs(i int, more ...string) []string {
 // line is stored once, with its time, level and instance, before and after compaction.
 func TestRelayCrash(t *testing.T) {
 	t.Parallel()
-	kills := effort.Cases{Test: 4, Full: 120}.N()
+	kills := effort.Cases{Test: 4, Full: 60}.N()
 	relayCrash(t, 8, func(done int) bool { return done < kills })
 }
 
