@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/await"
 	"logstow/internal/test/heap"
 
 	"logstow/input"
@@ -283,6 +284,8 @@ func TestTLS(t *testing.T) {
 					t.Error("no certificate was requested")
 				}
 			}
+			// A client knows of it before it is counted.
+			await.Until(t, 10*time.Second, "the refused connections are counted", func() bool { return s.Stats().Rejected == refused })
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
