@@ -108,14 +108,15 @@ DURATION ?= 2m
 soak: testdata/azurite/node_modules ## a shipper under mixed load, faults and reloads: make soak DURATION=1h
 	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_SOAK=$(DURATION) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./e2e
 
-# internal/release and deploy/check are modules of their own, whose dependencies are not the programs'.
+# internal/release, internal/tools and deploy/check are modules of their own, whose dependencies are not the programs'.
 LINT = $(GO) tool -modfile=$(CURDIR)/internal/tools/go.mod golangci-lint run --config $(CURDIR)/.golangci.yml ./...
-lint: ## linters and formatting; release-check and deploy-check run them on their modules
+lint: ## linters and formatting; release-check, cross and deploy-check run them on their modules
 	$(LINT)
 
 # make release compiles for all systems that it is made for.
 CROSS ?= windows/amd64 windows/arm64 darwin/amd64 darwin/arm64
 cross: ## checks the types of all packages, tests too, for systems where no tests run: make cross CROSS="freebsd/amd64 linux/arm64"
+	cd internal/tools && $(LINT)
 	$(GO) build -C internal/tools -o $(CURDIR)/bin/typecheck ./typecheck
 	bin/typecheck $(CROSS)
 

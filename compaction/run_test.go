@@ -170,7 +170,7 @@ func TestSpill(t *testing.T) {
 // Inputs that are not read whole in one request: footers, then block by block.
 func TestLargeInputs(t *testing.T) {
 	t.Parallel()
-	effort.Need(t, effort.Full, "merges 15 MB")
+	effort.Need(t, effort.Full, "merges 7 MB")
 	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")

@@ -26,7 +26,7 @@ func TestServeLabels(t *testing.T) {
 	s := target{name: "local", store: filepath.Join(t.TempDir(), "store")}
 	month := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	const services, days = 200, 30
-	storeLabelled(t, s.store, month, services, days, effort.Cases{Test: 1, Full: 1, Long: 8}.N())
+	storeLabelled(t, s.store, month, services, days, effort.Cases{Full: 1, Long: 8}.N())
 	server := s.serve(t)
 	in := []string{"start", month.Format(time.RFC3339), "end", month.AddDate(0, 0, days).Format(time.RFC3339)}
 	for _, ask := range []struct {

@@ -141,7 +141,7 @@ func (p *process) descriptors(t *testing.T, kind string) (n int) {
 // A service that is followed is flushed early as often as --max-watch-flushes.
 func TestWatchFlushLimit(t *testing.T) {
 	t.Parallel()
-	effort.Need(t, effort.Full, "a follower until the limit of an hour is reached")
+	effort.Need(t, effort.Full, "writes until the limit is reached twice")
 	const limit = 2
 	r := newRig(t, false)
 	appendFile(t, r.logFile(), "first\n")

@@ -33,7 +33,7 @@ func requestsOf(t *testing.T, explained string) (list, get int) {
 // makes few requests, and takes little memory.
 func TestLongQuietServices(t *testing.T) {
 	t.Parallel()
-	effort.Need(t, effort.Full, "measures CPU time")
+	effort.Need(t, effort.Full, "stores a month of 20 services")
 	const days = 30
 	services := effort.Cases{Full: 20, Long: 200}.N()
 	dir := filepath.Join(t.TempDir(), "store")

@@ -192,7 +192,7 @@ func (r *rig) found() int {
 // to end, is killed and begins again in the middle of it, each line is found once.
 func TestRotationStorms(t *testing.T) {
 	t.Parallel()
-	effort.Need(t, effort.Full, "240 rotations with restarts")
+	effort.Need(t, effort.Full, "240 rotations of each kind, with restarts")
 	rotations := []struct {
 		name, glob string
 		every      int // so many turns there is a restart of each kind

@@ -86,7 +86,7 @@ func generatedQueries(n int) (all []query) {
 	return all
 }
 
-// 1,200 generated queries, below make full half of them,, below make full half of them, have the results of the slow evaluator; go test -v prints them.
+// 1,200 generated queries, below make full half of them, have the results of the slow evaluator; go test -v prints them.
 func TestGeneratedQueries(t *testing.T) {
 	t.Parallel()
 	all := generatedQueries(effort.Cases{Test: 150, Full: 300}.N())

@@ -72,7 +72,7 @@ func TestQueriesOverAzurite(t *testing.T) {
 	}, some)
 }
 
-// shorter is 4n for what make test tests, n for make full, and 1 in the long form of the tests.
+// shorter is 6n for what make test tests, n for make full, and 1 in the long form of the tests.
 func shorter(n int) int { return effort.Cases{Short: 10 * n, Test: 6 * n, Full: n, Long: 1}.N() }
 
 // every is each n-th query, from a place that differs from day to day.

@@ -140,10 +140,10 @@ type built struct {
 	bodies [][]byte
 }
 
-// worlds is how many of n worlds a random test asks below make full: a third, and an eighth under the race detector.
+// worlds is n with make full, below a third of it, and an eighth under the race detector: for tests that ask many questions of each world.
 func worlds(n int) int { return effort.Cases{Short: max(1, n/8), Test: max(1, n/3), Full: n}.N() }
 
-// rounds is how many of n rounds a random test has below make full, if one is about a query only.
+// rounds is n with make full, below a 25th of it, and an 80th under the race detector: for tests that ask few.
 func rounds(n int) int { return effort.Cases{Short: max(1, n/80), Test: max(1, n/25), Full: n}.N() }
 
 func newWorld(t testing.TB, rnd *rand.Rand, index bool) *world {

@@ -7,14 +7,13 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
+	"logstow/internal/limited"
 	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/watch"
@@ -256,10 +255,7 @@ func (p *pool) watches(ctx context.Context, m *member, body []byte) (a watch.Ans
 		}
 		return a, responseError("poll", m.address, response)
 	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, MaxPoll+1))
-	if err == nil && len(text) > MaxPoll {
-		err = fmt.Errorf("more than %d bytes", MaxPoll)
-	}
+	text, err := limited.All(response.Body, MaxPoll)
 	if err == nil {
 		err = json.NewDecoder(bytes.NewReader(text)).Decode(&a)
 	}

@@ -238,7 +238,8 @@ func (p *Processor) parsed(s *symbol, value []byte) bool {
 	return true
 }
 
-// extract sets a label to a text that a parser found, which may be empty, if the label is wanted. It returns false if the record has too many.
+// extract sets a label to a text that a parser found, which may be empty, if the label is wanted. It returns false if the record has too
+// many.
 func (p *Processor) extract(s *symbol, value []byte) bool {
 	if s == nil {
 		p.skipped++

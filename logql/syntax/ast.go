@@ -222,7 +222,8 @@ type IPCondition struct {
 	Range string
 }
 
-// Unwrap is | unwrap x: samples are made from label x, as | unwrap duration(x) or bytes(x) from a quantity. Filters are the label filters after it, such as | __error__="".
+// Unwrap is | unwrap x: samples are made from label x, as | unwrap duration(x) or bytes(x) from a quantity. Filters are the label filters
+// after it, such as | __error__="".
 type Unwrap struct {
 	Label   string
 	Unit    Unit

@@ -94,7 +94,8 @@ func (f *finding) heroku(rest []byte) {
 	}
 }
 
-// cisco takes the level from the severity of a message of Cisco's systems, %LINK-3-UPDOWN: text, or of Huawei's: %%01IFNET/4/LINK_STATE(l)[7]:text.
+// cisco takes the level from the severity of a message of Cisco's systems, %LINK-3-UPDOWN: text, or of Huawei's:
+// %%01IFNET/4/LINK_STATE(l)[7]:text.
 func (f *finding) cisco(head []byte) {
 	for f.level == record.None {
 		var found bool

@@ -111,8 +111,11 @@ func readToken(path string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	token, err := io.ReadAll(io.LimitReader(f, maxToken))
-	return strings.TrimSpace(string(token)), err
+	token, err := limited.All(f, maxToken)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return strings.TrimSpace(string(token)), nil
 }
 
 // Run lists and watches until ctx ends.
