@@ -71,31 +71,20 @@ COUNT ?= 10
 random: testdata/azurite/node_modules ## everything COUNT times, with new random data: make random COUNT=20 PKG=./field/...
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=$(COUNT) -timeout 0 $(PKG)
 
-# Without packages over a whole store, program or network input, which link much, and without what takes long and repeats others.
+# Without packages over a whole store, program or network input, which link much.
 UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|agent|audit|catalog|compaction|grant|input/(bulk|container/podmeta|forward|gelf|httpserver|journald|lines|listen|otlp|push)|retention|tap|upload|watch|cmd/.*|serve(/.*)?|store/azure|store/open|logql|logql/storage|internal/test/.*)$$')
 short: ## units: what needs neither a service nor a whole store
-	$(INMEMORY) GOGC=1000 $(GO) test $(TESTARGS) -short -skip '^(TestLong.*|TestScripts|.*Agrees?WithReference|$(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(UNIT)
+	$(INMEMORY) GOGC=1000 $(GO) test $(TESTARGS) -short -skip 'Agrees?WithReference' $(UNIT)
 
 race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
 
-# Left out of race-short: packages without goroutines of their own, and tests that take long under the race detector and only
-# repeat, with other data or faults, what others of their package run, or run programs that are not built with it.
+# Without packages that have no goroutines of their own, and the tests that short skips (internal/test/effort).
 RACED    = agent archive/... audit buffer/... catalog compaction config export/... filestore input/... internal/retry logmetrics metrics process \
 	logql/engine logql/storage query query/cache query/fetch query/merge query/source query/sorting segment serve/... store/... tap upload watch
-UNRACED = TestAnswersOfTwoStores TestAnswersOfAnotherStoresOutput TestLongAnswers TestLongEveryBitOfAnOutput TestLongModel \
-	TestLongKill TestRejectedAnswers TestLongOvertaken TestDamagedOutputHalts TestReasons TestLargeInputs \
-	TestCrashAtEveryStep TestFaultAtEveryStep TestLastingFaultAtEveryStep TestLongSingleDamage TestLongDamageWithoutCopy \
-	TestFullDisk TestFullDiskEnds TestManyServicesOnSmallDisk TestLongDiskSizes TestBatchOfMuchText TestLogStaysShort TestLogAloneFillsDisk \
-	TestRandomDamage TestBetweenRequests TestLongDamage TestFullFileSystem TestFileCallsFail \
-	TestRangeIsAFilter TestRangeFollowsPages TestHours TestWrongTypes TestBlocks TestEncodedBlocks TestRandomRecordsComeBack \
-	TestLongParsers TestDamagedColumns TestDecodedLimit TestReadBlocksAreFreed TestSortMemory TestStatsEndsWithTemporaryFile \
-	TestDecodingIsCancelled TestQueryAgreesWithReference TestLongPushdown TestLongColumns TestFilterAgreesWithReference TestForeignAgrees TestPatternsOfManyShapes TestFastRotation \
-	TestValuesInTokenFilters TestAttributeColumns TestFieldsOfLargeValues TestColumnOfManyValues TestAnswersOfRelays TestLongWhere TestSpill
-empty =
 race-short: testdata/azurite/node_modules ## what may race, in short forms
 	$(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
-	$(GO) test -vet=off -race -short -timeout 30m -skip '^($(subst $(empty) $(empty),|,$(strip $(UNRACED))))$$' $(RACED:%=./%)
+	$(GO) test -vet=off -race -short -timeout 30m $(RACED:%=./%)
 
 conformance: testdata/azurite/node_modules ## both storage backends against the shared suite
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 ./store/...

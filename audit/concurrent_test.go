@@ -180,6 +180,7 @@ func (x hookedTables) Query(ctx context.Context, table string, q store.Query) it
 // What is written or deleted between any two requests is no difference; what differs all the while is.
 func TestBetweenRequests(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "changes a store between many requests")
 	type point struct {
 		name string
 		set  func(h *hooked, f func())

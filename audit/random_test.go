@@ -146,6 +146,7 @@ func lines(t *testing.T, s store.Store, run runner, o audit.Options) (all []stri
 // is; reindex repairs all that can be, and then only the rest is found.
 func TestRandomDamage(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "damages many stores")
 	seed := testrand.Seed(t)
 	rounds := map[string]int{"local": effort.Cases{Test: 1, Full: 6}.N(), "azurite": 1}
 	backends(t, func(t *testing.T, s store.Store) {

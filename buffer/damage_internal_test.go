@@ -123,6 +123,7 @@ func killed(t *testing.T, n int, durable bool) *scenario {
 // one bit of some bytes is flipped.
 func TestLongSingleDamage(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "damages many buffers")
 	seed := testrand.Seed(t)
 	for n := range moments() {
 		for _, durable := range []bool{false, true} {
@@ -227,6 +228,7 @@ func damaged(t *testing.T, base *scenario, path, what string, change func([]byte
 // at all.
 func TestLongDamageWithoutCopy(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "damages many buffers")
 	seed := testrand.Seed(t)
 	for n := range moments() {
 		for _, policy := range []LostPositions{RereadLost, SkipLost} {

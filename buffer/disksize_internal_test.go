@@ -27,6 +27,7 @@ import (
 // nothing hangs.
 func TestLongDiskSizes(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fills disks")
 	seed := testrand.Seed(t)
 	sizes := []int64{MinDisk, 12 << 20, 16 << 20, 24 << 20}
 	if effort.Of() < effort.Full {

@@ -287,6 +287,7 @@ func (s *scenario) attempt() {
 // the disk, and asserts that each record is stored exactly once.
 func TestCrashAtEveryStep(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "crashes at many steps")
 	seed := testrand.Seed(t)
 	for _, sync := range []Sync{SyncAlways, SyncNever} {
 		for _, power := range []bool{true, false} {
@@ -322,6 +323,7 @@ func TestCrashAtEveryStep(t *testing.T) {
 // record is stored exactly once: by the same process if it can continue, else by the next.
 func TestFaultAtEveryStep(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fails at many steps")
 	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "tear": disktest.Tear, "full": disktest.Full} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -301,6 +301,7 @@ func TestLargeChunkIsCovered(t *testing.T) {
 // The log stays short though each chunk fills a batch, and so begins log files, while an old batch is open.
 func TestLogStaysShort(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "writes many log files")
 	rnd, number, dir := testrand.New(t), 0, t.TempDir()
 	b := durable(t, dir, func(o *buffer.Options) { o.FlushSize, o.MaxSize = 64<<10, 64<<20 }) // log files of 8 MiB
 	consumed := background(func() error {
@@ -332,6 +333,7 @@ func TestLogStaysShort(t *testing.T) {
 // A batch is full at 512 MiB of text, however well that compresses: it would take long to replay.
 func TestBatchOfMuchText(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many records")
 	b := durable(t, t.TempDir(), nil)
 	line := strings.Repeat("the same words ", 1000)
 	c := chunk(fill(200, noon, line)...)

@@ -28,6 +28,7 @@ import (
 // it has not failed, else by the next.
 func TestLastingFaultAtEveryStep(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fails at many steps")
 	for name, fault := range map[string]disktest.Fault{"fail": disktest.Fail, "full": disktest.Full} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,6 +103,7 @@ func (s *scenario) drain(b *Buffer) (err error) {
 // next. Without a reserve, as old versions had none, other files use all but four blocks.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fills disks")
 	for _, without := range effort.Some(t, false, true) {
 		for _, again := range []bool{false, true} {
 			name := map[bool]string{false: "", true: "no reserve, "}[without] + map[bool]string{false: "same process", true: "next process"}[again]
@@ -149,6 +151,7 @@ func (w *world) noReserve() {
 // buffered records are delivered by the next process.
 func TestFullDiskEnds(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fills a disk")
 	w := newWorld(t, MinDisk, 1)
 	w.words, w.services, w.flushInterval = 14, 3, -1
 	w.away.set(true)

@@ -24,6 +24,7 @@ import (
 // buckets of several widths in an hour.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compares many answers")
 	rnd := testrand.New(t)
 	s := openStore(t)
 	web, audited, other := newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "web"), newFleet(t, s, rnd, "other")
@@ -79,6 +80,7 @@ func TestLongAnswers(t *testing.T) {
 // A relay's segments have the answers of those that were sent to it, before and after compaction.
 func TestAnswersOfRelays(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compares many answers")
 	rnd := testrand.New(t)
 	plainly, pooled := openStore(t), openStore(t)
 	senders, relays := newFleet(t, plainly, rnd, "web"), newFleet(t, pooled, rnd, "web")
@@ -117,6 +119,7 @@ func TestAnswersOfRelays(t *testing.T) {
 // both: context is that of a store's instances.
 func TestAnswersOfTwoStores(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compares many answers")
 	rnd := testrand.New(t)
 	s, also := openStore(t), openStore(t)
 	first, second := newFleet(t, s, rnd, "web"), newFleet(t, also, rnd, "web")
@@ -180,6 +183,7 @@ func TestAnswersOfAnotherStoresOutput(t *testing.T) {
 // The reasons of an empty answer count each record once.
 func TestReasons(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compares many answers")
 	rnd := testrand.New(t)
 	s, also := openStore(t), openStore(t)
 	web := newFleet(t, s, rnd, "web")
@@ -205,6 +209,7 @@ func TestReasons(t *testing.T) {
 // A rejected output is read in no way: not its blocks, its list, or its entity.
 func TestRejectedAnswers(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compares many answers")
 	rnd := testrand.New(t)
 	s := openStore(t)
 	newFleet(t, s, rnd, "web").fill(hour(), 5, 20)

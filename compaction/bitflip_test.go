@@ -109,6 +109,7 @@ func (c *copied) ask(t *testing.T) (answers string, notes []string, problems []e
 // form flips all of them, others one bit of each byte or of a sample of bytes.
 func TestLongEveryBitOfAnOutput(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "flips many bits")
 	s := openStore(t)
 	rnd := testrand.New(t)
 	web := newFleet(t, s, rnd, "web")

@@ -132,6 +132,7 @@ func (w *crashWorld) verify(what string) {
 // outputs and single late segments.
 func TestLongKill(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "kills a program without the race detector")
 	random, rounds := effort.Cases{Test: 2, Full: 6, Long: 280}.N(), effort.Cases{Test: 1, Long: 4}.N()
 	w := newCrashWorld(t)
 	w.grow(30)

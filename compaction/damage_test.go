@@ -11,6 +11,7 @@ import (
 	"logstow/catalog"
 	"logstow/compaction"
 	"logstow/internal/test/catalogtest"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/store"
 )
@@ -65,6 +66,7 @@ func TestDamagedInputIsLeftAndNamed(t *testing.T) {
 // Whatever bit of an output is wrong, nothing is removed; rejected, it is made anew.
 func TestDamagedOutputHalts(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "damages many outputs")
 	rnd := testrand.New(t)
 	for name, region := range map[string]func(m blobnaming.Metadata, size int64) (from, to int64){
 		"blocks": func(m blobnaming.Metadata, _ int64) (from, to int64) { return 0, m.Filter.Offset - 8 },

@@ -332,6 +332,7 @@ func (m *model) readable(s *state) (all mask) {
 
 func TestLongModel(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "walks many states")
 	all, sample := scenes(effort.Of()), effort.NewSample(t, 2)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !sample.Has() {

@@ -131,6 +131,7 @@ func TestServices(t *testing.T) {
 // The merge in little memory, through runs in the temporary file, makes the same bytes.
 func TestSpill(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compacts with little memory")
 	rnd := testrand.New(t)
 	s := openStore(t)
 	f := newFleet(t, s, rnd, "web")

@@ -92,10 +92,11 @@ func (l *whereLines) condition(depth int) string {
 // plans, with and without a cache: the records of which the expression is true with the parser of their segment.
 func TestLongWhere(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "compares many answers")
 	rnd := testrand.New(t)
 	s := openStore(t)
 	lines := &whereLines{Rand: rnd, all: map[logged][]string{}}
-	expressions := effort.Cases{Short: 5, Test: 5, Full: 20, Long: 400}.N()
+	expressions := effort.Cases{Test: 5, Full: 20, Long: 400}.N()
 	for i, parser := range []string{"", "pattern/1 '<ip> - <user> [<_>] \"<_> <path> <_>\" <status> <_>'", `regexp/1 'user=(?P<user>\S+)|(?P<status>\d{3})'`, "none/1"} {
 		f := newFleet(t, s, rnd, "web")
 		f.parse, f.number, f.message = parser, uint64(1000*i), lines.message(parser)

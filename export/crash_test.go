@@ -90,6 +90,7 @@ func (w *killWorld) within(what string) {
 // the table at most once, and after a last run exactly once.
 func TestLongKillExport(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "kills many exports")
 	w := &killWorld{world: newWorld(t, testrand.New(t))}
 	bin, err := programs.Build(programs.Crashpoints, "logstow/cmd/shipper")
 	if err != nil {

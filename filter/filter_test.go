@@ -10,6 +10,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/filter"
 	"logstow/filter/token"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 )
 
@@ -137,6 +138,7 @@ func TestTooManyTokens(t *testing.T) {
 // the number of blocks and partitions.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many tokens")
 	for _, size := range []struct{ blocks, tokens int }{{1, 1}, {1, 20000}, {3, 9000}, {70, 5000}, {130, 40}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			t.Parallel()

@@ -46,6 +46,7 @@ func columnsMessage(rnd *rand.Rand) string {
 // have them and others do not.
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	rounds := effort.Cases{Test: 1, Full: 6, Long: 300}.N()
 	var fromColumns, excluded, fromText int64
@@ -243,6 +244,7 @@ func (w *world) planned(sel Selection, opts Options) (*Query, *Plan) {
 // Whatever bit of the columns is damaged, the answer is that of the text.
 func TestDamagedColumns(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "damages many blocks")
 	rnd := testrand.New(t)
 	records := make([]record.Record, 300)
 	sel := querytest.Everything()

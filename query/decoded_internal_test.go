@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/units"
 
 	"github.com/klauspost/compress/gzip"
@@ -39,6 +40,7 @@ func repeated(t testing.TB, text string, times int) []byte {
 // what was found before that is there, and the answer is not taken for whole.
 func TestDecodedLimit(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "decodes large blocks")
 	const name = "x/2025/12/31/2200/000001.log"
 	w := newWorld(t, nil, false)
 	first := repeated(t, "2025-12-31 22:00:01 found\n", 1)
@@ -66,6 +68,7 @@ func TestDecodedLimit(t *testing.T) {
 // as no record is ever requested.
 func TestDecodingIsCancelled(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "decodes large blocks")
 	w := newWorld(t, nil, false)
 	w.memory.put("x/2025/12/31/2200/000001.log", repeated(t, strings.Repeat("\n", 1<<20), 200), nil)
 	q := w.query(Selection{From: origin(), To: origin().Add(time.Hour), Patterns: []string{"found"}}, Options{})

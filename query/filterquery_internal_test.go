@@ -139,6 +139,7 @@ func (w *world) scatter(segments int, ids []string) {
 // reading everything does.
 func TestFilterAgreesWithReference(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	var skipped, blocks, found int64
 	for round := range max(4, rounds(8)) {
@@ -153,7 +154,7 @@ func TestFilterAgreesWithReference(t *testing.T) {
 			w.indexed()
 			plans = append(plans, PlanIndex)
 		}
-		for range (effort.Cases{Short: 5, Test: 7, Full: 40}).N() {
+		for range (effort.Cases{Test: 7, Full: 40}).N() {
 			sel := querytest.Everything()
 			sel.From, sel.To = origin(), origin().Add(time.Hour)
 			for range 1 + rnd.IntN(2) {

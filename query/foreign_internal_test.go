@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/internal/test/aggregatetest"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -62,6 +63,7 @@ func (w *world) foreigners() *world {
 // Text that is stored as it is gives what segments of it would.
 func TestForeignAgrees(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	for range rounds(30) {
 		w := newWorld(t, rnd, false)

@@ -306,6 +306,7 @@ func (g *lines) duration() condition {
 // each segment or one for all; and counts by a field.
 func TestLongParsers(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rounds := effort.Cases{Test: 1, Full: 6, Long: 180}.N()
 	rnd := testrand.New(t)
 	matched, filtered := 0, int64(0)

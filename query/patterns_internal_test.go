@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/query/match"
 	"logstow/query/patterns"
@@ -90,6 +91,7 @@ func TestPatternsAgreeWithReference(t *testing.T) { //nolint:paralleltest // it 
 
 // More shapes than a worker keeps are merged while others are counted.
 func TestPatternsOfManyShapes(t *testing.T) { //nolint:paralleltest // it sets the number of workers
+	effort.Need(t, effort.Test, "many lines")
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	rnd := rand.New(rand.NewPCG(1, 9))
 	w := newWorld(t, rnd, false)

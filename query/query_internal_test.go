@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
 	"logstow/query/plan"
 
@@ -48,6 +49,7 @@ func (w *world) selection() Selection {
 // plans, with and without the temporary file, and counts the same.
 func TestQueryAgreesWithReference(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	for round := range rounds(40) {
 		plans := []string{PlanList}

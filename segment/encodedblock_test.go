@@ -28,6 +28,7 @@ func byTime(records []record.Record) []record.Record {
 // A segment of encoded blocks and of records between them holds what one of records alone does, in the same order.
 func TestEncodedBlocks(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many blocks")
 	rnd := testrand.New(t)
 	compressor, decoder := segment.NewCompressor(), segment.NewDecoder()
 	for round := range (effort.Cases{Test: 5, Full: 12}).N() {

@@ -17,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/record"
 	"logstow/segment"
@@ -79,6 +80,7 @@ func cleaned(records []record.Record) []record.Record {
 
 func TestRandomRecordsComeBack(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many segments")
 	rnd := testrand.New(t)
 	compressor := segment.NewCompressor()
 	for range 50 {

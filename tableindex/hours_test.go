@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/tableindex"
@@ -23,6 +24,7 @@ import (
 // and each hour the entities of its segments.
 func TestHours(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many ranges")
 	rng, tables := testrand.New(t), openTables(t)
 	midnight := at(t, "2026-11-20T00:00:00Z")
 	var entities []tableindex.Entity
@@ -108,6 +110,7 @@ func (a *asked) Query(ctx context.Context, table string, q store.Query) iter.Seq
 // named, and all others come, in few requests more.
 func TestWrongTypes(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many ranges")
 	rng, tables := testrand.New(t), &asked{inner: openTables(t)}
 	noon := at(t, "2026-11-20T12:00:00Z")
 	var entities []tableindex.Entity

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"logstow/blobnaming"
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/store"
 	"logstow/tableindex"
@@ -53,6 +54,7 @@ func put(t *testing.T, tables store.Tables, entities ...tableindex.Entity) {
 // and ranges whose ends often meet, or lie at edges of hours and days.
 func TestRangeIsAFilter(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many ranges")
 	random := testrand.New(t)
 	tables := openTables(t)
 	day := at(t, "2023-12-31T00:00:00Z")
@@ -158,6 +160,7 @@ func TestContainersAreApart(t *testing.T) {
 
 func TestRangeFollowsPages(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many pages")
 	tables := openTables(t)
 	from := at(t, "2026-01-01T10:00:00Z")
 	var all []tableindex.Entity

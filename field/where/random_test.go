@@ -18,6 +18,7 @@ import (
 // Required and Groups are in those that match.
 func TestLongAgreesWithReference(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many conditions")
 	expressions := effort.Cases{Test: 3000, Full: 20_000, Long: 1_000_000}.N()
 	seed := testrand.Seed(t)
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 4))}

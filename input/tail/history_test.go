@@ -184,6 +184,7 @@ func (h *history) step(name string) {
 // Every line is read once after random histories of a log, its rotation and restarts.
 func TestLongIdentityHistories(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many histories")
 	rounds := uint64(effort.Cases{Test: 100, Full: 500, Long: 20_000}.N())
 	first := testrand.Seed(t)
 	for i := range rounds {

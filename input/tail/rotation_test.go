@@ -323,6 +323,7 @@ func (w *writer) files(lost []int) (n int) {
 // Every line is read once at a hundred rotations a second, also with restarts.
 func TestFastRotation(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "rotates many times")
 	sample := effort.NewSample(t, 5)
 	for _, c := range []struct {
 		name     string

@@ -27,6 +27,7 @@ import (
 // Metric queries over lines of JSON and of logfmt have the same results with columns, without them, and over the records in memory.
 func TestLongColumns(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	rounds, queries := effort.Cases{Test: 3, Full: 8, Long: 600}.N(), 60 // fewer miss a way
 	var fromColumns, fromText, failed, found int64
@@ -168,6 +169,7 @@ func testNothingFound(t *testing.T, form message.Form) {
 // A named column of more values than a dictionary has gives the same results as the text, in filters and groups.
 func TestColumnOfManyValues(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many values")
 	rnd := testrand.New(t)
 	w := newWorld(t, rnd)
 	records := make([]record.Record, 1200)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
@@ -125,6 +126,7 @@ func TestFieldsOfText(t *testing.T) {
 // Values of 1 MiB take bounded memory.
 func TestFieldsOfLargeValues(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "large values")
 	w := newWorld(t, testrand.New(t))
 	for i := range 50 {
 		shipLines(w, fmt.Sprintf(`{"n":"%d","big":"%d%s"}`, i, i, strings.Repeat("x", 1<<20)))

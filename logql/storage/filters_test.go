@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
@@ -17,6 +18,7 @@ import (
 // Values of labels are looked up in token filters, in whatever way the line has them.
 func TestValuesInTokenFilters(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	w := newWorld(t, rnd)
 	var ids []string

@@ -122,6 +122,7 @@ func selectsLabels(get func(string) string, matchers []*syntax.Matcher) bool {
 // Attributes that no other attribute, and no message, can be mistaken for are read from columns.
 func TestAttributeColumns(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
 	w := newWorld(t, rnd)
 	w.larger, w.columnar, w.labelled = true, true, true

@@ -21,8 +21,9 @@ import (
 // Random queries find over segments and outputs of compaction what they find without pushdown.
 func TestLongPushdown(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many queries")
 	rnd := testrand.New(t)
-	queries := effort.Cases{Short: 20, Test: 100, Full: 800, Long: 30_000}.N()
+	queries := effort.Cases{Test: 100, Full: 800, Long: 30_000}.N()
 	worlds := pushdownWorlds(t, rnd)
 	found := 0
 	for range queries {

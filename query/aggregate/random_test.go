@@ -237,6 +237,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 // TestLongRandom compares random queries of random records with the reference, for any number of workers,
 // with and without spilling.
 func TestLongRandom(t *testing.T) {
+	effort.Need(t, effort.Test, "many groups")
 	r := testrand.New(t)
 	rounds := effort.Cases{Test: 30, Full: 150, Long: 20_000}.N()
 	for round := range rounds {

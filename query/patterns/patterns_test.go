@@ -186,6 +186,7 @@ func randomLine(r *rand.Rand, words int, names []string) string {
 // are merged; also when there are more shapes than a counter keeps as they are.
 func TestLongSameResult(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "many lines")
 	rounds := effort.Cases{Test: 4, Full: 24, Long: 2000}.N()
 	seed := testrand.Seed(t)
 	coarse, names := 0, strings.Split(named(300), " ")

@@ -181,6 +181,7 @@ func varint(n uint64) []byte {
 // make long damages them in more ways.
 func TestLongDamage(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "damages many positions")
 	random := testrand.New(t)
 	moved, whole := 0, 0
 	for _, clean := range []bool{true, false} {

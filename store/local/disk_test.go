@@ -161,6 +161,7 @@ func (c *script) checkMoved(t *testing.T, what, dir string) {
 // store as a whole and worth another try, and once it succeeds all is there, once.
 func TestFileCallsFail(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fails at many calls")
 	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EDQUOT} {
 		for length, damaged := range map[int]bool{1: false, 7: false, 2: true} {
 			t.Run(fmt.Sprintf("%v, %d times, damaged %t", errno, length, damaged), func(t *testing.T) {

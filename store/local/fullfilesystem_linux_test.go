@@ -17,6 +17,7 @@ import (
 // each of many sizes. With space they go on: nothing was damaged.
 func TestFullFileSystem(t *testing.T) {
 	t.Parallel()
+	effort.Need(t, effort.Test, "fills a disk")
 	mount := t.TempDir()
 	if err := syscall.Mount("none", mount, "tmpfs", 0, "size=64k"); err != nil {
 		t.Skipf("cannot mount a file system of its own: %v", err)
