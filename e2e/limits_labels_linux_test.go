@@ -20,7 +20,7 @@ import (
 const serveLabels = 256 << 20
 
 // Lists of labels and series, and volumes, take little memory, although footers are read for them.
-func TestServeLabels(t *testing.T) {
+func TestLongServeLabels(t *testing.T) {
 	t.Parallel()
 	effort.Need(t, effort.Full, "stores 6,000 segments, with make long 48,000")
 	s := target{name: "local", store: filepath.Join(t.TempDir(), "store")}

@@ -86,8 +86,12 @@ func (b blobs) deleteChunk(ctx context.Context, db *sql.DB, refs []store.BlobRef
 		}
 		return nil
 	})
+	dirs := make(map[string]struct{})
 	for name := range marked {
-		b.prune(filepath.Dir(b.file(name)))
+		dirs[filepath.Dir(b.file(name))] = struct{}{}
+	}
+	for dir := range dirs {
+		b.prune(dir)
 	}
 	return err
 }
