@@ -45,7 +45,7 @@ const (
 func TestLongAttack(t *testing.T) {
 	t.Parallel()
 	effort.Need(t, effort.Full, "takes long")
-	duration := time.Duration(effort.Cases{Full: 30, Long: 15 * 60}.N()) * time.Second
+	duration := time.Duration(effort.Cases{Full: 12, Long: 15 * 60}.N()) * time.Second
 	for _, name := range []string{"local", "Azurite"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

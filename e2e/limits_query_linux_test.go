@@ -110,10 +110,10 @@ func TestDecodedText(t *testing.T) {
 // ends the query with an error.
 func TestTemporaryFiles(t *testing.T) {
 	t.Parallel()
-	effort.Need(t, effort.Full, "ships and sorts 400 MB")
+	effort.Need(t, effort.Full, "ships and sorts 200 MB")
 	s := target{name: "local", store: filepath.Join(t.TempDir(), "store")}
 	var text bytes.Buffer
-	const raw = 400 << 20
+	const raw = 200 << 20
 	if err := loggen.Write(&text, loggen.Options{Kind: "json", Size: raw, Start: base, Span: 6 * time.Hour}); err != nil {
 		t.Fatal(err)
 	}
