@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"logstow/input/listen"
 	"logstow/input/multiline"
 	"logstow/internal/hint"
+	"logstow/internal/limited"
 	"logstow/process"
 	"logstow/record/recognize"
 )
@@ -104,15 +104,20 @@ func (p Problem) Error() string {
 // Read reads a file. lookup looks up environment variables, like [os.LookupEnv]. The error lists all
 // problems, one per line.
 func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("configuration file %s not found", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
-	return Parse(path, data, lookup, os.ReadFile)
+	return Parse(path, data, lookup, readFile)
 }
+
+// maxFile is the maximum size of a file that is read, in bytes: parsing takes several times as much memory.
+const maxFile = 1 << 20
+
+func readFile(path string) ([]byte, error) { return limited.File(path, maxFile) }
 
 // Parse parses the content of a file. name is the name of the file in errors. readFile reads the files that
 // ${file:PATH} names.

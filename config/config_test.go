@@ -1,9 +1,12 @@
 package config_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -384,6 +387,22 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	if _, err := config.Read(t.TempDir()+"/none.yaml", env); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "not found") {
 		t.Error(err)
+	}
+}
+
+// A file that is no configuration, such as a large log, is not read into memory.
+func TestLargeFile(t *testing.T) {
+	t.Parallel()
+	large := filepath.Join(t.TempDir(), "app.log")
+	small := filepath.Join(t.TempDir(), "shipper.yaml")
+	err := errors.Join(os.WriteFile(large, bytes.Repeat([]byte("#\n"), 1<<20), 0o600), os.WriteFile(small, []byte("service: ${file:"+large+"}\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{large, small} {
+		if _, err := config.Read(path, env); err == nil || !strings.Contains(err.Error(), large+": larger than 1048576 bytes") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 

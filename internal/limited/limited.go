@@ -2,8 +2,11 @@
 package limited
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 )
 
 // Reader reads at most Left bytes from From, and then returns Err. Left may be set again between reads.
@@ -28,6 +31,21 @@ func All(from io.Reader, limit int) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(from, int64(limit)+1))
 	if err == nil && len(text) > limit {
 		return nil, fmt.Errorf("larger than %d bytes", limit)
+	}
+	return text, err
+}
+
+// File reads a file that has at most limit bytes; it returns an error if there are more. Errors name the file.
+func File(path string, limit int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := All(f, limit)
+	var named *fs.PathError
+	if err != nil && !errors.As(err, &named) {
+		err = &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return text, err
 }

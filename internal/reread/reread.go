@@ -71,12 +71,7 @@ func (f *File[T]) Get(maxAge time.Duration) (T, error) {
 
 func (f *File[T]) load() (T, error) {
 	var none T
-	file, err := os.Open(f.path)
-	if err != nil {
-		return none, err
-	}
-	defer func() { _ = file.Close() }()
-	content, err := limited.All(file, maxSize)
+	content, err := limited.File(f.path, maxSize)
 	if err != nil {
 		return none, err
 	}
