@@ -17,6 +17,7 @@ import (
 	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/cache"
+	"logstow/query/output"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -71,8 +72,11 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		}
 	}
 	for _, spec := range specs {
-		notice := func(err error) { e.warnUnused(spec, err) }
-		s, err := open.Store(ctx, spec, open.Options{Getenv: e.getenv, Auth: c.String("auth"), Notice: notice})
+		with := open.Options{Getenv: e.getenv, Auth: c.String("auth"), Notice: func(err error) { e.warnUnused(spec, err) }}
+		if files != nil {
+			with.LeftOut = e.warnLeftOut(spec)
+		}
+		s, err := open.Store(ctx, spec, with)
 		if errors.Is(err, store.ErrInvalid) {
 			err = cli.Usagef("%w", err)
 		}
@@ -126,6 +130,20 @@ func (e *environment) warnUnused(spec string, err error) {
 	}
 	e.printf("%s: %v; blobs are listed without the database, which takes longer", open.Shown(spec), err)
 	e.hint(advice)
+}
+
+// warnLeftOut returns a function that warns of files in a directory with logs of another program that cannot be read.
+func (e *environment) warnLeftOut(spec string) func(name, why string) {
+	const most = 3
+	n := 0
+	return func(name, why string) {
+		switch n++; {
+		case n <= most:
+			e.printf("%s: %s is left out: %s", spec, output.Visible(name), why)
+		case n == most+1:
+			e.printf("%s: more files are left out", spec)
+		}
+	}
 }
 
 // warnPending warns of an index that is known to be incomplete.

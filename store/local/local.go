@@ -67,7 +67,8 @@ type Store struct {
 	db    *database
 	// synced has the directories that this Store has synced with all directories above them: for a new
 	// blob in one of these, only the directory itself must be synced.
-	synced sync.Map
+	synced  sync.Map
+	leftOut *leftOut
 }
 
 var _ store.Rebuilder = (*Store)(nil)

@@ -134,15 +134,21 @@ func (b blobs) readDir(ctx context.Context, prefix string) ([]entry, error) {
 	entries := make([]entry, 0, len(found))
 	for _, f := range found {
 		e := entry{name: parent + f.Name(), dir: f.IsDir()}
-		switch {
-		case !e.dir && !f.Type().IsRegular(), parent == b.root && b.reserves(f.Name()):
+		if parent == b.root && b.reserves(f.Name()) {
 			continue
-		case e.dir:
+		}
+		inContainer := strings.TrimPrefix(e.name, b.root)
+		if e.dir {
 			e.name += "/"
 		}
-		if strings.HasPrefix(e.name, prefix) && (e.dir || store.CheckName(strings.TrimPrefix(e.name, b.root)) == nil) {
-			entries = append(entries, e)
+		if !strings.HasPrefix(e.name, prefix) {
+			continue
 		}
+		if why := unlisted(inContainer, f.Type()); why != "" {
+			b.leftOut.add(inContainer, why)
+			continue
+		}
+		entries = append(entries, e)
 	}
 	// A directory sorts by the names in it: "a-b/" comes before "a/".
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
