@@ -2,7 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -52,7 +56,8 @@ access denied, 130 interrupted.`,
 			if err != nil {
 				return err
 			}
-			closeAll, err := openSources(c, spec)
+			log := logging.New(os.Stderr)
+			closeAll, err := openSources(c, spec, log)
 			if err != nil {
 				return err
 			}
@@ -61,7 +66,7 @@ access denied, 130 interrupted.`,
 			if err != nil {
 				return cli.Usagef("%w", err)
 			}
-			opts := agent.Options{Version: version, Log: logging.New(os.Stderr), Getenv: open.WithAuth(os.Getenv, c.String("auth"))}
+			opts := agent.Options{Version: version, Log: log, Getenv: open.WithAuth(os.Getenv, c.String("auth"))}
 			forPeople(&opts, c.App.ErrWriter)
 			return exitError(agent.Run(c.Context, s, opts))
 		},
@@ -96,16 +101,37 @@ func importFlags() []ucli.Flag {
 
 // importSettings reads the flags of a run that imports.
 func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error) {
-	s, err := settingsOf(c, config.New(), func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
+	s, err := settingsOf(c, config.New(), true, func(errs *problems, c *ucli.Context, _ *config.Config) []config.Input {
 		common := commonFlags(errs, c)
 		common.Service = importService
 		return []config.Input{{Common: common, Spec: spec}}
 	})
-	s.Once, s.Service = true, importService
+	s.Service = importService
 	if err == nil && len(s.Stores.All) > 0 {
 		spec.Target, err = open.Identity(s.Stores.All[0], open.WithAuth(os.Getenv, c.String("auth")))
 	}
+	if err != nil {
+		return s, err
+	}
+	target, err := realPlace(spec.Target)
+	for i := range spec.Sources {
+		if name := spec.Sources[i].Name; err == nil && name == target {
+			err = hint.Wrap(fmt.Errorf("--from-store %s is the store to copy to: each run would copy its segments again", name), "name another directory or container with --store")
+		}
+	}
 	return s, err
+}
+
+// realPlace is the identity of a store without symbolic links in the path of a directory, if that exists.
+func realPlace(identity string) (string, error) {
+	if _, directory := open.Dir(identity); !directory {
+		return identity, nil
+	}
+	real, err := filepath.EvalSymlinks(identity)
+	if errors.Is(err, fs.ErrNotExist) {
+		return identity, nil
+	}
+	return real, err
 }
 
 // importSpec reads the layout and the range.
@@ -122,7 +148,7 @@ func importSpec(c *ucli.Context) (spec *imports.Spec, err error) {
 	errs.advise(len(cli.List(c, "from-store")) > 0, "--from-store is missing", "give a directory or azblob://CONTAINER")
 	now := time.Now()
 	spec.From, spec.To = parseRange(&errs, c, now)
-	errs.advise(!spec.From.IsZero(), "the range has no start", "give --since or --from, such as --since 7d")
+	errs.advise(c.IsSet("since") || c.IsSet("from"), "the range has no start", "give --since or --from, such as --since 7d")
 	if spec.To.IsZero() {
 		spec.To = now
 	}
@@ -134,7 +160,7 @@ func importSpec(c *ucli.Context) (spec *imports.Spec, err error) {
 }
 
 // openSources opens the stores to import from.
-func openSources(c *ucli.Context, spec *imports.Spec) (closeAll func() error, err error) {
+func openSources(c *ucli.Context, spec *imports.Spec, log *slog.Logger) (closeAll func() error, err error) {
 	ctx := c.Context
 	var opened []store.Store
 	closeAll = func() (err error) {
@@ -144,7 +170,9 @@ func openSources(c *ucli.Context, spec *imports.Spec) (closeAll func() error, er
 		return err
 	}
 	getenv := open.WithAuth(os.Getenv, c.String("auth"))
-	with := open.Options{Getenv: os.Getenv, Auth: c.String("auth")}
+	with := open.Options{Getenv: os.Getenv, Auth: c.String("auth"), LeftOut: func(name, why string) {
+		log.Warn("a file or directory is not imported", "name", name, "reason", why, "hint", "copy or rename it, and run the import again")
+	}}
 	for _, name := range cli.List(c, "from-store") {
 		found, err := open.Expand(ctx, name, with)
 		for _, name := range found {
@@ -159,7 +187,10 @@ func openSources(c *ucli.Context, spec *imports.Spec) (closeAll func() error, er
 			_, directory := open.Dir(name)
 			place := layout.Place{Blobs: s.Blobs(), Container: open.Container(name), Directory: directory}
 			source := imports.Source{Place: place}
-			if source.Name, err = open.Identity(name, getenv); err != nil {
+			if source.Name, err = open.Identity(name, getenv); err == nil {
+				source.Name, err = realPlace(source.Name) // of a directory with two names nothing is copied twice
+			}
+			if err != nil {
 				break
 			}
 			spec.Sources = append(spec.Sources, source)

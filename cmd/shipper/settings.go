@@ -33,14 +33,16 @@ func readSettings(c *ucli.Context) (agent.Settings, error) {
 			return agent.Settings{}, err
 		}
 	}
-	return settingsOf(c, file, readInputs)
+	return settingsOf(c, file, c.Bool("once"), readInputs)
 }
 
-// settingsOf reads and checks the flags, which override the file, for the inputs that inputs returns.
-func settingsOf(c *ucli.Context, file *config.Config, inputs func(*problems, *ucli.Context, *config.Config) []config.Input) (agent.Settings, error) {
+// settingsOf reads and checks the flags, which override the file, for the inputs that inputs returns. once is set for a run that ends.
+func settingsOf(
+	c *ucli.Context, file *config.Config, once bool, inputs func(*problems, *ucli.Context, *config.Config) []config.Input,
+) (agent.Settings, error) {
 	var errs problems
 	setGiven(&errs, c, file.Flags())
-	s := agent.Settings{Settings: file.Settings, Reloadable: c.String("config") != "", Once: c.Bool("once")}
+	s := agent.Settings{Settings: file.Settings, Reloadable: c.String("config") != "", Once: once}
 	errs.check(s.MaxFlushInterval == 0 || s.MaxFlushInterval >= s.FlushInterval,
 		"--max-flush-interval %v: want at least the --flush-interval, %v, or 0", s.MaxFlushInterval, s.FlushInterval)
 	if s.NoIndex { // watches are in tables
