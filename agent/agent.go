@@ -147,12 +147,16 @@ func Run(ctx context.Context, s Settings, opts Options) error {
 }
 
 func newPipeline(s Settings, opts Options) *pipeline {
+	var before Note // of the last run
+	if s.BufferDir != "" {
+		before, _ = ReadNote(s.BufferDir)
+	}
 	p := &pipeline{
 		Settings: s, version: opts.Version, getenv: opts.Getenv, log: opts.Log, began: time.Now(), requests: metrics.NewRequests(),
 		progress: opts.Progress, summarized: opts.Summarize,
 		receiving:   listen.NewBudget(listen.ReceiveMemory, nil),
 		buffers:     input.NewReadBuffers(largeBuffers),
-		opened:      newStores(opts.Log, opts.Getenv),
+		opened:      newStores(opts.Log, opts.Getenv, before.Written),
 		restoration: newRestoration(),
 		logMetrics:  logmetrics.New(s.Instance),
 		senders:     watch.NewSenders(),
@@ -220,7 +224,7 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	if err := removeNote(p.BufferDir); err != nil {
 		return errors.Join(err, p.buffer.Close())
 	}
-	p.note.update(func(n *Note) { n.Service, n.Store, n.Relay = p.Service, p.Stores.String(), p.relays() })
+	p.note.update(func(n *Note) { n.Service, n.Store, n.Relay, n.Written = p.Service, p.Stores.String(), p.relays(), p.opened.written() })
 	return nil
 }
 
@@ -374,15 +378,20 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	return all.Wait
 }
 
-// updateNote writes the current upload error into the status note, for shipper status, until ctx ends.
+// updateNote writes the current upload error, and the stores that were written to, into the status note until ctx ends.
 func (p *pipeline) updateNote(ctx context.Context) {
 	ticker := time.NewTicker(noteInterval)
 	defer ticker.Stop()
-	var written error
+	var reported error
+	written := p.opened.written()
 	for {
-		if failure := p.uploader.CurrentError(); (failure == nil) != (written == nil) {
+		if failure := p.uploader.CurrentError(); (failure == nil) != (reported == nil) {
 			p.note.update(func(n *Note) { n.setError(failure) })
-			written = failure
+			reported = failure
+		}
+		if now := p.opened.written(); !slices.Equal(now, written) {
+			p.note.update(func(n *Note) { n.Written = now })
+			written = now
 		}
 		select {
 		case <-ticker.C:
@@ -398,6 +407,7 @@ func (p *pipeline) noteEnd(uploadErr error) {
 	left := held.Open+held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed+held.Failed > 0
 	p.note.update(func(n *Note) {
 		n.setError(uploadErr)
+		n.Written = p.opened.written()
 		n.Drained = uploadErr == nil && !left && p.buffer.Err() == nil
 	})
 }

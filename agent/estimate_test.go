@@ -57,7 +57,7 @@ func TestEstimateLoop(t *testing.T) {
 			dir := t.TempDir()
 			log := slog.New(slog.NewTextHandler(&out, nil))
 			p := &pipeline{
-				log: log, opened: newStores(log, func(string) string { return "" }), uploader: upload.New(upload.Options{Store: storetest.OpenLocal(t)}),
+				log: log, opened: newStores(log, func(string) string { return "" }, nil), uploader: upload.New(upload.Options{Store: storetest.OpenLocal(t)}),
 				note: &noteWriter{dir: dir, log: log, damaged: func() uint64 { return 0 }},
 			}
 			p.FlushSize = 8 << 20

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"logstow/internal/fsutil"
 	"logstow/internal/hint"
+	"logstow/store/open"
 )
 
 // noteFile is the file in a buffer's directory that describes its shipper, for shipper
@@ -24,6 +26,8 @@ type Note struct {
 	Service string `json:"service"`
 	// Store lists the stores that batches are uploaded to.
 	Store string `json:"store"`
+	// Written are the directories of Store that were written to, as absolute names: none of them begins anew while it is missing.
+	Written []string `json:"written,omitempty"`
 	// Relay is set if the shipper is a relay: its buffer is left to it, because it has the state of its senders.
 	Relay bool `json:"relay,omitempty"`
 	// Error is the current upload error, or "".
@@ -55,6 +59,16 @@ func (n Note) write(dir string) error {
 		return err
 	}
 	return fsutil.Replace(dir, filepath.Join(dir, noteFile), append(data, '\n'))
+}
+
+// HasWritten reports whether the shipper of a buffer's directory has written to a store in a directory.
+func HasWritten(dir, spec string, getenv func(string) string) bool {
+	if dir == "" {
+		return false
+	}
+	name, err := open.Absolute(spec, getenv)
+	n, _ := ReadNote(dir)
+	return err == nil && slices.Contains(n.Written, name)
 }
 
 // setError sets the current upload error; nil clears it.

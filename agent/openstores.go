@@ -23,12 +23,15 @@ type stores struct {
 	opening map[string]*sync.Mutex
 	// opened holds the open stores by absolute name.
 	opened map[string]store.Store
+	// earlier are the directories that earlier runs have written to, by absolute name.
+	earlier []string
 	// configured are the stores of new segments.
 	configured Stores
 }
 
-func newStores(log *slog.Logger, getenv func(string) string) *stores {
-	return &stores{log: log, getenv: getenv, opening: map[string]*sync.Mutex{}, opened: map[string]store.Store{}}
+// newStores makes stores for a shipper of which earlier runs have written to directories with some absolute names.
+func newStores(log *slog.Logger, getenv func(string) string, earlier []string) *stores {
+	return &stores{log: log, getenv: getenv, earlier: earlier, opening: map[string]*sync.Mutex{}, opened: map[string]store.Store{}}
 }
 
 // open returns the store that spec names, for writing. It opens the store if it is not open, and then
@@ -44,7 +47,7 @@ func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
 	if st := s.get(name); st != nil {
 		return st, nil
 	}
-	st, err := open.Store(ctx, spec, open.Options{Getenv: s.getenv, Log: s.log, Repair: true})
+	st, err := open.Store(ctx, spec, open.Options{Getenv: s.getenv, Log: s.log, Repair: true, Written: slices.Contains(s.earlier, name)})
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +86,22 @@ func (s *stores) billed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return billed(s.configured)
+}
+
+// written returns the absolute names of the configured stores in directories that this or an earlier run has written to.
+func (s *stores) written() (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, spec := range s.configured.Every() {
+		if _, directory := open.Dir(spec); !directory {
+			continue
+		}
+		name, err := open.Absolute(spec, s.getenv)
+		if err == nil && (slices.Contains(s.earlier, name) || store.Written(s.opened[name])) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // specs returns the stores of new segments, as they were configured.

@@ -20,7 +20,7 @@ func TestOpenWhileAnotherOpens(t *testing.T) {
 	if err := syscall.Mkfifo(slow, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newStores(slog.New(slog.DiscardHandler), os.Getenv)
+	s := newStores(slog.New(slog.DiscardHandler), os.Getenv, nil)
 	failed := make(chan error, 1)
 	go func() {
 		_, err := s.open(t.Context(), "grant://"+slow)

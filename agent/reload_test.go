@@ -386,7 +386,7 @@ func (e expiring) String() string             { return "expiring" }
 // The expiry of a credential is reported while its store is configured.
 func TestExpiries(t *testing.T) {
 	t.Parallel()
-	s := newStores(slog.New(slog.DiscardHandler), noEnv)
+	s := newStores(slog.New(slog.DiscardHandler), noEnv, nil)
 	const name = "azblob://logs?account=one"
 	end := time.Now()
 	s.opened[name] = expiring{end: end}

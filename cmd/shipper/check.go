@@ -92,7 +92,7 @@ func check(c *ucli.Context, s agent.Settings) (err error) {
 	}
 	var errs []error
 	for _, spec := range s.Stores.Every() {
-		errs = append(errs, withStore(c, spec, open.Options{Log: slog.New(slog.DiscardHandler)}, func(spec string, st store.Store) error {
+		errs = append(errs, withStore(c, spec, open.Options{Log: slog.New(slog.DiscardHandler), Written: agent.HasWritten(s.BufferDir, spec, os.Getenv)}, func(spec string, st store.Store) error {
 			return checkStore(c.Context, out, spec, st, s)
 		}))
 	}

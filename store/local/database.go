@@ -42,8 +42,8 @@ type database struct {
 	mu     sync.Mutex
 	db     *handle
 	closed bool
-	// used is set once this process could write to the store.
-	used bool
+	// written is set once this process could write to the store, and from the start by [Written].
+	written bool
 	// retired are at most maxRetired handles of files that no longer exist or have changed. They stay open
 	// so that their users can finish.
 	retired []*handle
@@ -114,19 +114,23 @@ func (d *database) writing(ctx context.Context) (*sql.DB, error) {
 	}
 	if err == nil {
 		d.mu.Lock()
-		d.used = true
+		d.written = true
 		d.mu.Unlock()
 	}
 	return db, err
 }
 
-// checkPresent returns an error if the store that this process used is gone: its directory is missing or empty. A store that
+// wasWritten reports whether the store is known to have been written to.
+func (d *database) wasWritten() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.written
+}
+
+// checkPresent returns an error if the store that was written to is gone: its directory is missing or empty. A store that
 // began anew in the place of a file system that is not mounted would be hidden by it later.
 func (d *database) checkPresent() error {
-	d.mu.Lock()
-	used := d.used
-	d.mu.Unlock()
-	if !used {
+	if !d.wasWritten() {
 		return nil
 	}
 	dir := filepath.Dir(d.dir)
@@ -135,8 +139,8 @@ func (d *database) checkPresent() error {
 		return err
 	}
 	return &store.Error{
-		Op: "write to", Object: dir, Class: store.ErrUnavailable, Err: errors.New("the directory was emptied or removed while it was in use"),
-		Hint: "mount its file system or move the directory back; to begin an empty store, start the program again",
+		Op: "write to", Object: dir, Class: store.ErrUnavailable, Err: errors.New("the directory is missing or empty, but segments were stored in it"),
+		Hint: "mount its file system or move the directory back; to begin an empty store, run: mkdir -p " + d.dir,
 	}
 }
 

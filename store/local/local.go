@@ -53,6 +53,10 @@ func Check() Option { return func(s *Store) { s.db.check = true } }
 // Listings then read the blobs.
 func Notice(f func(error)) Option { return func(s *Store) { s.db.notice = f } }
 
+// Written is for a store that was written to by an earlier process: nothing is written while its directory is missing or empty, as if a
+// file system is not mounted, until the hidden folder is created in it.
+func Written() Option { return func(s *Store) { s.db.written = true } }
+
 // options are the options of the database.
 type options struct {
 	repair, check bool
@@ -114,6 +118,9 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 
 // String is the directory.
 func (s *Store) String() string { return s.dir }
+
+// Written implements [store.Written].
+func (s *Store) Written() bool { return s.db.wasWritten() }
 
 // Close implements [store.Store]. It may be called again.
 func (s *Store) Close() error { return s.db.close() }

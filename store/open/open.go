@@ -35,6 +35,8 @@ type Options struct {
 	// Notice is called, at most once per store, with the reason if the database of a directory cannot
 	// be used; the store then works without it. It may be nil.
 	Notice func(error)
+	// Written is set if a directory is known to have been written to: see [local.Written].
+	Written bool
 	// LeftOut is called with files of a directory that listings leave out, and why: see [local.LeftOut]. It may be nil.
 	LeftOut func(name, why string)
 }
@@ -227,6 +229,9 @@ func openLocal(ctx context.Context, dir string, opts Options) (store.Store, erro
 			log = slog.New(slog.DiscardHandler)
 		}
 		options = append(options, local.Repair(log))
+	}
+	if opts.Written {
+		options = append(options, local.Written())
 	}
 	if opts.LeftOut != nil {
 		options = append(options, local.LeftOut(opts.LeftOut))
