@@ -224,7 +224,9 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	if err := removeNote(p.BufferDir); err != nil {
 		return errors.Join(err, p.buffer.Close())
 	}
-	p.note.update(func(n *Note) { n.Service, n.Store, n.Relay, n.Written = p.Service, p.Stores.String(), p.relays(), p.opened.written() })
+	p.note.update(func(n *Note) {
+		n.Service, n.Store, n.Relay, n.Written = p.Service, p.Stores.String(), p.relays(), p.opened.written()
+	})
 	return nil
 }
 

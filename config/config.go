@@ -127,6 +127,9 @@ func Parse(name string, data []byte, lookup func(string) (string, bool), readFil
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, hint.Wrap(Problem{File: name, Text: "the file is not UTF-8 text"}, "save it with the encoding UTF-8")
 	}
+	if line, err := limited.YAML(data); err != nil {
+		return nil, Problem{File: name, Line: line, Column: 1, Text: err.Error()}
+	}
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		p := Problem{File: name, Text: err.Error()}

@@ -406,6 +406,15 @@ func TestLargeFile(t *testing.T) {
 	}
 }
 
+// A text that is nested too deep is reported before it is parsed, which would take gigabytes.
+func TestNested(t *testing.T) {
+	t.Parallel()
+	_, err := parse("service: web\ninputs: " + strings.Repeat("[", 100_000))
+	if err == nil || err.Error() != "shipper.yaml:2:1: nested more than 1000 deep" {
+		t.Error(err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("store: a\ninputs:\n - files: [x, &a y, *a]\n   multiline: {start: a}\n"))
 	f.Add([]byte("a: {b: [c, {d: e}]}\n? x\n: y\n"))

@@ -101,6 +101,7 @@ func TestOpen(t *testing.T) {
 		"all read":        {good, 0o644, "its mode 0644", "chmod 600 "},
 		"others write":    {good, 0o602, "its mode 0602", "chmod 600 "},
 		"empty":           {"", 0o600, "no tokens", "name, sha256 and services"},
+		"nested":          {strings.Repeat("[", 100_000), 0o600, "line 1: nested more than 1000 deep", "name, sha256 and services"},
 		"a map":           {"tokens: []", 0o600, "not a YAML list", "name, sha256 and services"},
 		"unknown key":     {"- {name: a, secret: hunter2}", 0o600, "not a YAML list", "docs/serve.md"},
 		"no name":         {"- {sha256: " + digest("x") + ", services: [a]}", 0o600, "token 1: its name", ""},

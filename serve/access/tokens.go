@@ -126,6 +126,9 @@ func bareError(err error) error {
 func parse(text []byte) ([]token, error) {
 	const advice = "write a list of name, sha256 and services; docs/serve.md has an example"
 	var entries []entry
+	if line, err := limited.YAML(text); err != nil {
+		return nil, hint.Wrap(fmt.Errorf("line %d: %w", line, err), advice)
+	}
 	if err := yaml.UnmarshalWithOptions(text, &entries, yaml.Strict()); err != nil {
 		return nil, hint.Wrap(errors.New("not a YAML list of name, sha256 and services"), advice)
 	}

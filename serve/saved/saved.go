@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"logstow/internal/hint"
+	"logstow/internal/limited"
 	"logstow/internal/reread"
 	"logstow/internal/units"
 	"logstow/logql/syntax"
@@ -19,6 +20,9 @@ import (
 
 // maxName is the maximum length of a name, in characters.
 const maxName = 100
+
+// maxQueries is the maximum number of queries of a file.
+const maxQueries = 1000
 
 // Query is a saved query.
 type Query struct {
@@ -40,14 +44,21 @@ func File(path string) *reread.File[[]Query] { return reread.New(path, Parse) }
 
 // Parse parses the text of a file.
 func Parse(text []byte) ([]Query, error) {
+	const advice = "write queries: and a list of name, query, range and columns; docs/serve.md has an example"
 	var content struct {
 		Queries []Query `yaml:"queries"`
 	}
-	if err := yaml.UnmarshalWithOptions(text, &content, yaml.Strict()); err != nil {
-		return nil, hint.Wrap(fmt.Errorf("not a list of queries: %w", err), "write queries: and a list of name, query, range and columns; docs/serve.md has an example")
+	if line, err := limited.YAML(text); err != nil {
+		return nil, hint.Wrap(fmt.Errorf("not a list of queries: line %d: %w", line, err), advice)
 	}
-	if len(content.Queries) == 0 {
-		return nil, hint.Wrap(errors.New("no queries"), "write queries: and a list of name, query, range and columns; docs/serve.md has an example")
+	if err := yaml.UnmarshalWithOptions(text, &content, yaml.Strict()); err != nil {
+		return nil, hint.Wrap(fmt.Errorf("not a list of queries: %s", yaml.FormatError(err, false, false)), advice)
+	}
+	switch n := len(content.Queries); {
+	case n == 0:
+		return nil, hint.Wrap(errors.New("no queries"), advice)
+	case n > maxQueries:
+		return nil, fmt.Errorf("%d queries, more than %d", n, maxQueries)
 	}
 	for i, q := range content.Queries {
 		if !validName(q.Name) {

@@ -41,6 +41,8 @@ func TestInvalid(t *testing.T) {
 		"queries: []":         "no queries",
 		"- {name: a}":         "not a list of queries",
 		"queries: [{nam: a}]": "not a list of queries",
+		"queries: " + strings.Repeat("[", 100_000):                                "line 1: nested more than 1000 deep",
+		"queries:\n" + strings.Repeat("- {name: a, query: '{a=\"b\"}'}\n", 1001):  "1001 queries, more than 1000",
 		"queries: [{name: '', query: '{a=\"b\"}'}]":                               "query 1: its name",
 		"queries: [{name: ' a', query: '{a=\"b\"}'}]":                             "query 1: its name",
 		"queries: [{name: a, query: timeout}]":                                    `query "a": `,
