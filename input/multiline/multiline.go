@@ -105,6 +105,9 @@ type Joiner struct {
 	held Event
 	// owned is set if held.Text is a buffer of the Joiner.
 	owned bool
+	// colored is set if the first line of held has escape sequences; plain is reused for its text without them.
+	colored bool
+	plain   []byte
 	// begun is the state in which held began, state that after its last line.
 	begun, state state
 	// pending are lines after held that join only if a later one does; pendingSize is their length. The texts of
@@ -201,11 +204,21 @@ func (j *Joiner) classify(line []byte) (action, state) {
 		from = j.pending[n-1].state
 	}
 	line = withoutColors(line)
-	v, s := from.next(j.held.Text, line)
+	v, s := from.next(j.heldText(), line)
 	if v != begins && s.mayHaveTime(line) && j.opts.HasTime(line) {
 		return begins, plain
 	}
 	return v, s
+}
+
+// heldText returns the text of the held event for a decision: without escape sequences if its first line has any.
+func (j *Joiner) heldText() []byte {
+	if !j.colored {
+		return j.held.Text
+	}
+	const maxText = 4 << 10 // decisions depend on the first lines
+	j.plain = ansi.Strip(j.plain[:0], j.held.Text[:min(len(j.held.Text), maxText)])
+	return j.plain
 }
 
 // withoutColors returns a line without the escape sequences of terminals.
@@ -258,6 +271,7 @@ func (j *Joiner) begin(l Line, s state) {
 	}
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
+	j.colored = bytes.IndexByte(l.Text, ansi.Escape) >= 0
 	if j.opts.Auto && (s == closed || s == plain && isObject(l.Text)) {
 		j.emitHeld(false) // no line can join it
 	}
@@ -347,7 +361,7 @@ func (j *Joiner) Resume(s byte) {
 
 // Continue makes a Joiner without lines hold what another one holds, in copies. start replaces the start of the lines.
 func (j *Joiner) Continue(from *Joiner, start int64) {
-	j.held, j.owned = from.held, false
+	j.held, j.owned, j.colored = from.held, false, from.colored
 	j.held.Start = start
 	j.begun, j.state, j.last = from.begun, from.state, from.last
 	j.pending, j.pendingSize, j.pendingOwned = slices.Clone(from.pending), from.pendingSize, 0

@@ -19,6 +19,16 @@ func isSyslog(b []byte) bool {
 	return h.read(b)
 }
 
+// SyslogText returns the offset of the text behind the header of syslog with which a message begins, as [Parser] reads it; 0 if there
+// is none.
+func SyslogText(message []byte) int {
+	var h syslogHeader
+	if len(message) == 0 || !h.read(message) {
+		return 0
+	}
+	return h.rest
+}
+
 // read reads the header of RFC 5424, or of RFC 3164 in one of the forms that daemons write to files, with a priority or not:
 //
 //	<34>1 2026-11-20T16:04:05.003Z host app 1234 ID47 [id a="1"] text

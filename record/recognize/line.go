@@ -28,6 +28,8 @@ type finding struct {
 	// gateway is set for a request of a gateway in Azure's resource logs, whose properties have its status.
 	gateway    bool
 	properties []byte
+	// inner is set for the text behind a header of syslog.
+	inner bool
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
 	// none.
 	wrapped []byte

@@ -187,6 +187,20 @@ func (r *Recognizer) find(f *finding, line []byte) {
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
 	}
+	if f.level == record.None && f.found && !f.inner && (f.layout == layoutSyslog || f.layout == layoutISO) {
+		f.level = r.textLevel(line)
+	}
+}
+
+// textLevel returns the level of the text behind a header of syslog, which is read as a line of its own.
+func (r *Recognizer) textLevel(line []byte) record.Level {
+	start := parse.SyslogText(line)
+	if start == 0 || start >= len(line) {
+		return record.None
+	}
+	text := finding{minute: &r.minute, shape: &r.shape, inner: true}
+	r.find(&text, line[start:])
+	return text.level
 }
 
 // maxWrapped is how many bytes of a wrapped line, as escaped in JSON, are examined.

@@ -23,6 +23,8 @@ type way struct {
 	same bool
 	// none is the time of records without one.
 	none time.Time
+	// plain is set if the fields are not compared.
+	plain bool
 }
 
 // ways are the inputs; the first one splits texts into the messages of the network.
@@ -31,14 +33,23 @@ func ways() []way {
 	lines := func(f *formats.Format) bool { return f.Parts != formats.File }
 	whole := func(f *formats.Format) bool { return f.Parts == formats.NoParts }
 	unwrapped := func(f *formats.Format) bool { return lines(f) && !f.Wrapped }
-	return []way{
-		{"files", files, lines, false, true, formats.Now()},
-		{"cri", criFiles, unwrapped, false, false, runtime},
-		{"docker", dockerFiles, unwrapped, false, false, runtime},
-		{"file", queried, func(*formats.Format) bool { return true }, false, true, formats.Now()},
-		{"push", pushed, whole, true, false, formats.Now()},
-		{"syslog", flat(sendSyslog), func(f *formats.Format) bool { return f.Syslog }, true, false, formats.Now()},
+	colored := func(f *formats.Format) bool { return whole(f) && !f.Wrapped && !strings.HasPrefix(f.Text, "#") }
+	all := []way{
+		{name: "files", run: files, takes: lines, same: true},
+		{name: "cri", run: criFiles, takes: unwrapped, none: runtime},
+		{name: "docker", run: dockerFiles, takes: unwrapped, none: runtime},
+		{name: "crlf", run: around("", "\r"), takes: lines, same: true, plain: true},
+		{name: "colored", run: around("\x1b[33m", "\x1b[0m"), takes: colored, same: true, plain: true},
+		{name: "file", run: queried, takes: func(*formats.Format) bool { return true }, same: true, plain: true},
+		{name: "push", run: pushed, takes: whole, network: true},
+		{name: "syslog", run: flat(sendSyslog), takes: func(f *formats.Format) bool { return f.Syslog }, network: true},
 	}
+	for i := range all {
+		if all[i].none.IsZero() {
+			all[i].none = formats.Now()
+		}
+	}
+	return all
 }
 
 // TestFormats passes each format through several inputs: its records must have the same time, level and fields from each.
@@ -87,6 +98,40 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestBehindHeader reads each record of one line behind a header of syslog: it has the same level there.
+func TestBehindHeader(t *testing.T) {
+	t.Parallel()
+	all, err := formats.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = slices.DeleteFunc(all, func(f formats.Format) bool {
+		switch f.Name {
+		case "indented settings", "json text in braces", "puppet": // a header changes what stands at the start
+			return true
+		}
+		return f.Parts != formats.NoParts || f.Wrapped || f.LevelLater || f.Text[0] == '#' || strings.Count(f.Text, "\n") != len(f.Records)
+	})
+	if len(all) < 500 {
+		t.Fatalf("only %d formats", len(all))
+	}
+	logs := make([]log, len(all))
+	for i, f := range all {
+		logs[i].text = f.Text
+	}
+	for i, records := range around("Nov 20 15:04:05 web-1 app[77]: ", "")(t, time.UTC, logs) {
+		if len(records) != len(all[i].Records) {
+			t.Errorf("%s: %d records, want %d", all[i].Name, len(records), len(all[i].Records))
+			continue
+		}
+		for k, r := range records {
+			if want := all[i].Records[k].Level; r.level != want {
+				t.Errorf("%s: record %d has level %s, want %s: %.200q", all[i].Name, k+1, r.level, want, r.message)
+			}
+		}
+	}
+}
+
 // check compares the records of an input with those of a format.
 func (w *way) check(t *testing.T, f *formats.Format, records []got) {
 	t.Helper()
@@ -114,7 +159,7 @@ func (w *way) check(t *testing.T, f *formats.Format, records []got) {
 			t.Errorf("%s: record %d has level %s, want %s: %.200q", f.Name, i+1, r.level, want[i].level, r.message)
 		}
 	}
-	if !f.FieldsLater && (!w.network || !f.NoNetworkFields) && w.name != "file" {
+	if !f.FieldsLater && (!w.network || !f.NoNetworkFields) && !w.plain {
 		checkFields(t, f, records)
 	}
 }

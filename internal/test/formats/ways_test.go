@@ -127,6 +127,14 @@ func dockerFiles(t *testing.T, zone *time.Location, logs []log) [][]got {
 	})
 }
 
+// around returns a run that reads logs as files with texts around each line.
+func around(before, after string) func(*testing.T, *time.Location, []log) [][]got {
+	return func(t *testing.T, zone *time.Location, logs []log) [][]got {
+		t.Helper()
+		return asFiles(t, zone, container.Auto, logs, func(line string) string { return before + line + after })
+	}
+}
+
 // quote is a text in JSON.
 func quote(t *testing.T, text string) string {
 	t.Helper()
