@@ -30,6 +30,12 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return undecided, header
 	case isGroup(line):
 		return joinsError(text, pyGroup)
+	case isCrystalFrame(line):
+		return joinsError(text, listed)
+	case isAligned(text, line):
+		return joins, plain
+	case (line[0] == '\t' || hasPrefix(line, textIndent)) && isAnnounced(text, line):
+		return joins, block
 	case isNativeFrame(line):
 		return joinsError(text, nativeFrames)
 	case hasPrefix(line, "   at: "): // of Godot
@@ -50,6 +56,43 @@ func afterPlainIndented(text, line []byte) (action, state) {
 
 // textIndent begins the lines after the first of pino-pretty and of Tornado.
 const textIndent = "    "
+
+// isCrystalFrame reports whether a line is a frame of Crystal: "  from shop.cr:3:3 in 'place'".
+func isCrystalFrame(line []byte) bool {
+	return hasPrefix(line, "  from ") && bytes.Contains(line, []byte(" in '")) && hasSuffix(line, "'")
+}
+
+// isAligned reports whether a line is indented as far as the message of the text, behind its columns, as of pgBackRest and IBM MQ.
+func isAligned(text, line []byte) bool {
+	const shortest = len("P00  ERROR: ")
+	n := len(line) - len(bytes.TrimLeft(line, " "))
+	if n < shortest || n == len(line) || n >= len(text) || bytes.IndexByte(text[:n], '\n') >= 0 {
+		return false
+	}
+	return text[n] != ' ' && text[n-1] == ' ' && (text[n-2] == ':' || text[n-2] == '-')
+}
+
+// isAnnounced reports whether a text announces a line: terms of Erlang behind "exit value:"; the quoted message of Nokia's SR OS;
+// indented settings behind a record that ends in a colon, as Kafka's; indented lines behind nothing but a host and the time, as
+// Firebird's.
+func isAnnounced(text, line []byte) bool {
+	text, _, more := bytes.Cut(text, []byte("\n"))
+	text = bytes.TrimRight(trimmed(text), " ")
+	if more || len(text) == 0 {
+		return false
+	}
+	switch line[0] {
+	case '{', '[':
+		return hasSuffix(text, " with exit value:")
+	case '"':
+		return isDigit(text[0]) && bytes.Contains(text, []byte(" Base")) && bytes.Contains(text, []byte(": ")) && bytes.Contains(text, []byte(" #"))
+	}
+	if text[len(text)-1] == ':' {
+		return bytes.Contains(line, []byte(" = ")) && isLogged(text)
+	}
+	_, date, found := bytes.Cut(text, []byte("\t"))
+	return found && line[0] == '\t' && len(date) == len("Fri Nov 20 15:04:05 2026") && date[3] == ' ' && date[13] == ':' && date[16] == ':'
+}
 
 // isTornado reports whether a text begins like a record of Tornado and Jupyter: [E 261120 15:04:05 web:1789] failed.
 func isTornado(text []byte) bool {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+
+	"logstow/record/recognize"
 )
 
 func isPHPHeader(line []byte) bool {
@@ -57,36 +59,27 @@ func (s state) afterPHP(line []byte) (action, state) {
 // further fields: DETAIL, HINT, STATEMENT, CONTEXT, QUERY or LOCATION.
 func isPostgresField(text, line []byte) bool {
 	n := commonPrefix(text, line)
-	for n > 0 && isUpper(line[n-1]) { // DEBUG1 and DETAIL
+	for n > 0 && isFieldLetter(line[n-1]) { // DEBUG1 and DETAIL
 		n--
 	}
-	if n == len(line) || !isUpper(line[n]) {
+	if n == len(line) || !isFieldLetter(line[n]) {
 		return false
 	}
-	return isField(line[n:]) && isSeverity(text[n:])
+	return severity(line[n:]) == recognize.Continued && severity(text[n:]) != recognize.NoSeverity
 }
 
-// isField reports whether a text begins with a further field of a message of PostgreSQL.
-func isField(text []byte) bool {
-	for _, field := range [...]string{"DETAIL:  ", "HINT:  ", "STATEMENT:  ", "CONTEXT:  ", "QUERY:  ", "LOCATION:  "} {
-		if hasPrefix(text, field) {
-			return true
-		}
-	}
-	return false
-}
+// isFieldLetter reports whether a byte is of a capital letter, or of a letter outside ASCII.
+func isFieldLetter(c byte) bool { return isUpper(c) || c >= 0x80 }
 
-// isSeverity reports whether a text begins like PostgreSQL's "ERROR:  message".
-func isSeverity(text []byte) bool {
-	end := bytes.IndexByte(text[:min(len(text), len("STATEMENT:"))], ':')
+// severity returns the meaning of the word with which a text begins, if it is one of PostgreSQL: "ERROR:  message".
+func severity(text []byte) recognize.Severity {
+	const longest = len("ПРЕДУПРЕЖДЕНИЕ:")
+	end := bytes.IndexByte(text[:min(len(text), longest)], ':')
 	if end <= 0 || !hasPrefix(text[end:], ":  ") {
-		return false
+		return recognize.NoSeverity
 	}
-	switch string(text[:end]) {
-	case "LOG", "INFO", "NOTICE", "WARNING", "ERROR", "FATAL", "PANIC", "STATEMENT", "DETAIL", "DEBUG1", "DEBUG2", "DEBUG3", "DEBUG4", "DEBUG5":
-		return true
-	}
-	return false
+	kind, _ := recognize.PostgresWord(text[:end])
+	return kind
 }
 
 // isPostgres reports whether a text is a message of PostgreSQL, whose further lines begin with a TAB.
@@ -99,10 +92,10 @@ func isPostgres(text []byte) bool {
 			return false
 		}
 		start := at + n
-		for start > at && (isUpper(text[start-1]) || isDigit(text[start-1])) {
+		for start > at && (isFieldLetter(text[start-1]) || isDigit(text[start-1])) {
 			start--
 		}
-		if isSeverity(text[start:]) {
+		if severity(text[start:]) != recognize.NoSeverity {
 			return true
 		}
 		at += n + 1

@@ -8,6 +8,20 @@ const boxTop, boxSide, boxBottom = "╭", "│", "╰"
 // afterPython decides about a line of a traceback.
 func (s state) afterPython(line []byte) (action, state) {
 	switch s {
+	case pyRemote:
+		switch {
+		case string(line) == pyQuotes:
+			return joins, pyRemote
+		case isTraceback(line):
+			return joins, pyHead
+		}
+	case elastic:
+		switch {
+		case isRule(line):
+			return joins, closed
+		case !isRecord(line):
+			return joins, elastic
+		}
 	case pyHead:
 		switch {
 		case hasPrefix(line, `  File "`):
@@ -44,7 +58,7 @@ func (s state) afterPython(line []byte) (action, state) {
 			return undecided, pyBlank
 		case s == pyBlank && (hasPrefix(line, "During handling of the above exception") || hasPrefix(line, "The above exception was the direct cause")):
 			return joins, pyChain
-		case isSQLAlchemy(line):
+		case isSQLAlchemy(line), string(line) == pyQuotes:
 			return joins, pyEnd
 		case !isRecord(line) && !isLeveled(line):
 			return undecided, pyMessage
@@ -67,6 +81,12 @@ func (s state) afterPython(line []byte) (action, state) {
 	}
 	return begins, plain
 }
+
+// pyQuotes stands around the traceback of another process.
+const pyQuotes = `"""`
+
+// isRemote reports whether a line introduces the traceback of another process: multiprocessing.pool.RemoteTraceback:.
+func isRemote(line []byte) bool { return hasSuffix(bytes.TrimRight(line, " "), "RemoteTraceback:") }
 
 func isTraceback(line []byte) bool { return hasPrefix(line, "Traceback (most recent call last):") }
 

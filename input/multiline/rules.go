@@ -2,8 +2,6 @@ package multiline
 
 import (
 	"bytes"
-
-	"logstow/record/recognize"
 )
 
 // action is the decision about a line after a held event.
@@ -148,6 +146,29 @@ const (
 	// crashHead is the "#" before a report of a crash of the JVM, waiting, crash the report.
 	crashHead
 	crash
+	// diagnostic is a diagnostic of a compiler, source the line of the program that may follow, waiting, caret a line below that.
+	diagnostic
+	source
+	caret
+	// label is a diagnostic of rustc, gutter the lines below it.
+	label
+	gutter
+	// messageBox is inside of a message in a box.
+	messageBox
+	// nodeMemory is inside of Node's report that it ran out of memory.
+	nodeMemory
+	// pyRemote is before the traceback of another process of Python.
+	pyRemote
+	// elastic is inside of torchrun's report about failed processes.
+	elastic
+	// throwing is inside of the call stack of an exception of macOS and iOS.
+	throwing
+	// listed is inside of a trace of OCaml, Julia or Crystal.
+	listed
+	// block is inside of indented lines that an empty line may end.
+	block
+	// minio is inside of an error of MinIO.
+	minio
 	states
 )
 
@@ -156,7 +177,7 @@ const (
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
 	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead,
-		race, sanitizer, csvQuote, webLogic:
+		race, sanitizer, csvQuote, webLogic, source, caret, elastic:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -167,128 +188,6 @@ func (s state) mayHaveTime(line []byte) bool {
 		return len(rest) > 4 && isDigit(rest[0]) && rest[4] == '-'
 	}
 	return false
-}
-
-// opening is the state after the first line of an event.
-func opening(line []byte) state {
-	line = trimmed(line)
-	if len(line) == 0 {
-		return plain
-	}
-	switch line[0] {
-	case 'T':
-		if isTraceback(line) {
-			return pyHead
-		}
-	case '{':
-		if len(bytes.TrimRight(line, " ")) == 1 {
-			return object
-		}
-	case '#':
-		if hasPrefix(line, "# Time: ") {
-			return slowTime
-		}
-		if hasPrefix(line, "# User@Host: ") {
-			return slowHead
-		}
-		switch {
-		case isWebLogic(line):
-			return webLogic
-		case len(line) == 1:
-			return crashHead
-		}
-	case '=':
-		switch {
-		case isReport(line):
-			return report
-		case isSanitizer(line):
-			return sanitizer
-		case isRule(line):
-			return rule
-		}
-	case '[':
-		if hasSuffix(line, " [[") && len(line) > 5 && isDigit(line[1]) && line[5] == '-' {
-			return brackets
-		}
-		if isFPM(line) {
-			return fpm
-		}
-	case '2':
-		if isDiagnosis(line) {
-			return diagnosis
-		}
-		if recognize.IsPostgresCSV(line) && hasOpenQuote(line) {
-			return csvQuote
-		}
-	case '/', 'n':
-		if isNodePlace(line) {
-			return nodeHead
-		}
-	case 't':
-		return rustPanic(line)
-	case 'S':
-		switch {
-		case hasPrefix(line, "Start-Date: "):
-			return apt
-		case hasPrefix(line, "SIG") && bytes.Contains(line, []byte(": ")): // SIGQUIT: quit
-			return goPanic
-		}
-	case 'p':
-		if hasPrefix(line, "panic: ") {
-			return goPanic
-		}
-	case 'f':
-		if hasPrefix(line, "fatal error: ") {
-			return goPanic
-		}
-		if isNodePlace(line) {
-			return nodeHead
-		}
-	case 'g':
-		if isGoroutine(line) {
-			return goFrames
-		}
-	case 'U':
-		if string(line) == unhandled {
-			return dartHead
-		}
-	case ' ':
-		switch {
-		case isGroup(line):
-			return pyGroup
-		case hasPrefix(line, `  File "`): // of a syntax error
-			return pyBody
-		}
-	case 'F':
-		switch {
-		case isRails(line):
-			return rails
-		case hasPrefix(line, "Full thread dump "): // of the JVM
-			return spring
-		}
-	case boxTop[0]:
-		if isBox(line) {
-			return box
-		}
-	}
-	if line[len(line)-1] != ':' {
-		return plain
-	}
-	switch {
-	case hasSuffix(line, "]:") && endsInGoroutine(line):
-		return goFrames
-	case isClickHouse(line):
-		return clickHouse
-	case hasSuffix(line, " panic recovered:"): // of Gin
-		return spring
-	}
-	return plain
-}
-
-// mayOpen reports whether the state after a line that begins with a digit may be another one than plain.
-func mayOpen(line []byte) bool {
-	last := line[len(line)-1]
-	return last == ':' || last == '\r' || len(line) > 13 && line[10] == '-' && line[13] == '.' || recognize.IsPostgresCSV(line)
 }
 
 // trimmed returns a line without a carriage return at its end.
@@ -320,7 +219,10 @@ func (s state) next(text, line []byte) (action, state) {
 		if string(line) == "}" {
 			return joins, frames
 		}
-	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup, pyMessage, loguru, box:
+	case pyHead, pyBody, pyEnd, pyBlank, pyChain, pyGroup, pyMessage, loguru, box, pyRemote, elastic:
+		if s == pyEnd && isRule(line) && bytes.Contains(text, []byte("ChildFailedError:")) {
+			return joins, elastic
+		}
 		return s.afterPython(line)
 	case goPanic, goBlank, goFrames, goCall:
 		return s.afterGo(line)
@@ -376,6 +278,12 @@ func (s state) next(text, line []byte) (action, state) {
 		return afterKlog(line)
 	case crashHead, crash:
 		return s.afterCrash(text, line)
+	case diagnostic, source, caret, label, gutter:
+		return s.afterDiagnostic(text, line)
+	case messageBox:
+		return afterBox(line)
+	case nodeMemory, throwing, listed, block, minio:
+		return s.afterReport(line)
 	case csvQuote:
 		if hasOpenQuote(line) {
 			return joins, closed
@@ -403,6 +311,10 @@ func afterPlain(text, line []byte) (action, state) {
 		return joins, plain
 	case c == 'g' && isGoroutine(line):
 		return joinsError(text, goFrames)
+	case c == 'L' && string(line) == "Line |": // of PowerShell
+		return joins, gutter
+	case (c == '"' || c == '{' || c == '[') && isAnnounced(text, line):
+		return joins, block
 	case (c == 'S' || c == 'P') && isPHPHeader(line):
 		return joinsError(text, php)
 	case c == '[' && isLaravelHeader(line):
@@ -424,6 +336,8 @@ func afterPlain(text, line []byte) (action, state) {
 			return undecided, elixirHead
 		case hasPrefix(line, "future: <") && mentionsError(text): // of Python's asyncio
 			return undecided, pyChain
+		case isRemote(line):
+			return joinsError(text, pyRemote)
 		}
 	}
 	if isPostgresField(text, line) {

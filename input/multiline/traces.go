@@ -12,6 +12,14 @@ func isTrace(line []byte) state {
 		if string(line) == "stack traceback:" {
 			return indented
 		}
+	case 'R', 'C':
+		if hasPrefix(line, "Raised at ") || hasPrefix(line, "Called from ") || hasPrefix(line, "Re-raised at ") { // OCaml
+			return listed
+		}
+	case 'S':
+		if string(line) == "Stacktrace:" { // Julia
+			return listed
+		}
 	case 'A':
 		if hasPrefix(line, "At ") && isDigit(line[len(line)-1]) && bytes.Contains(line, []byte(" char:")) {
 			return powerShell
@@ -22,10 +30,15 @@ func isTrace(line []byte) state {
 			return elixir
 		case string(line) == "*** Check failure stack trace: ***": // of glog
 			return indented
+		case string(line) == "*** First throw call stack:":
+			return throwing
 		}
 	case '#':
-		if isDartFrame(line) {
+		switch {
+		case isDartFrame(line):
 			return dart
+		case string(line) == "#error {": // of Clojure
+			return object
 		}
 	case 'U':
 		if string(line) == unhandled {
@@ -54,8 +67,48 @@ func afterBlank(line []byte) (action, state) {
 		return undecided, springHead
 	case hasSuffix(line, "(most recent call first):"): // of Python's faulthandler
 		return joins, indented
-	case isHeader(line, word(line)):
+	case isHeader(line, word(line)), hasPrefix(line, "! @"): // of Play
 		return undecided, header
+	}
+	return begins, plain
+}
+
+// afterReport decides about a line of a report whose lines have a beginning of their own.
+func (s state) afterReport(line []byte) (action, state) {
+	switch s {
+	case nodeMemory:
+		switch {
+		case len(line) == 0:
+			return undecided, nodeMemory
+		case hasPrefix(line, "<--- "), hasPrefix(line, "FATAL ERROR: "), hasPrefix(line, "----- "), hasPrefix(line, "==== "),
+			line[0] == '[' && bytes.Contains(line, []byte(" ms: ")), line[0] == ' ' && bytes.Contains(line, []byte(": 0x")):
+			return joins, nodeMemory
+		}
+	case throwing:
+		switch {
+		case hasPrefix(line, "("), hasPrefix(line, ")"), hasPrefix(line, "\t"), hasPrefix(line, "  "):
+			return joins, throwing
+		case hasPrefix(line, "libc++abi"):
+			return joins, closed
+		}
+	case listed:
+		for _, start := range [...]string{"Raised ", "Called from ", "Re-raised at ", " [", "   @ ", "in expression starting at ", "  from "} {
+			if hasPrefix(line, start) {
+				return joins, listed
+			}
+		}
+	case block:
+		switch {
+		case len(line) == 0, hasPrefix(line, " (") && hasSuffix(line, ")"):
+			return joins, closed
+		case hasPrefix(line, "\t"), hasPrefix(line, textIndent):
+			return joins, block
+		}
+	case minio:
+		end := word(line)
+		if end > 0 && hasPrefix(line[end:], ": ") && !hasPrefix(line, "API: ") || hasPrefix(line, textIndent) {
+			return joins, minio
+		}
 	}
 	return begins, plain
 }

@@ -15,6 +15,7 @@ const (
 	envoy                     // Envoy's default
 	haproxy                   // HAProxy's HTTP format
 	alb                       // AWS application load balancer
+	elb                       // AWS classic load balancer
 	istio                     // Istio's default, which has more columns than Envoy's
 	s3                        // Amazon S3's server access log
 	squid                     // Squid's native format
@@ -58,6 +59,10 @@ const (
 		`#status #bytes captured_request_cookie captured_response_cookie termination_state ` +
 		`actconn/feconn/beconn/srv_conn/retries srv_queue/backend_queue ` +
 		`{captured_request_headers} {captured_response_headers} "request"`
+
+	elbLayout = `time elb ip:client_port backend_ip:backend_port ` +
+		`request_processing_time backend_processing_time response_processing_time ` +
+		`#status backend_status_code #received_bytes #bytes "request" "user_agent" ssl_cipher ssl_protocol`
 
 	albLayout = `type time elb ip:client_port target_ip:target_port ` +
 		`request_processing_time target_processing_time response_processing_time ` +
@@ -134,7 +139,7 @@ func newFormats() *formats {
 		f.id(name)
 	}
 	for format, layout := range [formatEnd]string{
-		access: accessLayout, envoy: envoyLayout, haproxy: haproxyLayout, alb: albLayout,
+		access: accessLayout, envoy: envoyLayout, haproxy: haproxyLayout, alb: albLayout, elb: elbLayout,
 		istio: istioLayout, s3: s3Layout, squid: squidLayout, fpm: fpmLayout,
 	} {
 		f.columns[format] = f.layout(layout)

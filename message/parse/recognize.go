@@ -70,6 +70,8 @@ func recognizeColumns(b []byte) (format, int) {
 		switch {
 		case b[4] == '/' && isNginxError(b):
 			return nginxError, 0
+		case b[4] == '-' && isELB(b):
+			return elb, 0
 		case b[19] == ' ' && isAppService(b):
 			return appService, 0
 		case b[10] == '.' && isDigit(b[2]) && isDigit(b[3]) && isSquid(b): // no address
@@ -231,6 +233,27 @@ func isALB(b []byte) bool {
 	end := wordEnd(t, 0)
 	rest := t[min(end+1, len(t)):]
 	return len(rest) == 0 || bytes.HasPrefix(rest, []byte(app)[:min(len(app), len(rest))])
+}
+
+// isELB reports whether b begins as "2026-11-20T15:04:05.123456Z shop-lb 192.0.2.7:2817 10.0.0.1:80 0.000073": name, client, backend or
+// "-", and three durations or -1.
+func isELB(b []byte) bool {
+	if !shaped(b, "____-__-__T__:__:__.######Z ") {
+		return false
+	}
+	var column [6][]byte
+	i := wordEnd(b, 0)
+	for k := range column {
+		end := wordEnd(b, min(i+1, len(b)))
+		column[k], i = b[min(i+1, len(b)):end], end
+	}
+	for _, duration := range column[3:] {
+		if len(duration) < 2 || duration[0] != '-' && (!isDigit(duration[0]) || duration[1] != '.') {
+			return false
+		}
+	}
+	colon := bytes.LastIndexByte(column[1], ':')
+	return colon > 0 && isAddress(column[1][:colon]) && (string(column[2]) == "-" || bytes.IndexByte(column[2], ':') > 0)
 }
 
 // klogTime is the length of klog's severity, month, day and time: I1120 15:04:05.123456.

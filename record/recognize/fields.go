@@ -5,6 +5,7 @@ import (
 
 	"logstow/internal/ansi"
 	"logstow/message"
+	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/internal/civil"
 )
@@ -30,6 +31,8 @@ const (
 	fieldCategory         // of a resource log of Azure
 	fieldProperties       // of such a log
 	fieldLoguru           // may be an object of Python's loguru with time and level
+	fieldStatus           // the HTTP status of a response
+	fieldRequest          // a request, or a part of it, to which a status belongs
 	fieldStart            // when a request began, the time if no other field is
 )
 
@@ -75,6 +78,10 @@ func fieldOf(name []byte) field {
 		return fieldWrapped
 	case "record":
 		return fieldLoguru
+	case "status", "status_code", "statusCode", "response_code", "http_status":
+		return fieldStatus
+	case "request", "request_method", "requestMethod", "method", "http_method", "request_uri", "verb":
+		return fieldRequest
 	case "start_time", "started_at": // of Envoy, of Kong
 		return fieldStart
 	}
@@ -121,6 +128,12 @@ func (f *finding) field(kind field, name, value []byte) {
 	case fieldLoguru:
 		f.loguru(value)
 		return
+	case fieldStatus:
+		f.status, _ = parse.StatusLevel(message.Unquoted(value))
+		return
+	case fieldRequest:
+		f.request = true
+		return
 	case fieldStart:
 		if m := (moment{}); f.wholeTime(&m, message.Unquoted(value)) {
 			f.minute.apart.whole(&m)
@@ -142,6 +155,13 @@ func (f *finding) field(kind field, name, value []byte) {
 	}
 	f.level = levelValue(kind, trimSpace(message.Unquoted(value)), f.mongo)
 	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
+}
+
+// statusLevel sets the level of the status of a request, as that of an access log, if there is no other.
+func (f *finding) statusLevel() {
+	if f.level == record.None && f.request {
+		f.level = f.status
+	}
 }
 
 // wrap takes the wrapped line from the value of a member that may have one; the first one counts.
@@ -358,8 +378,8 @@ func isGatewayLog(category []byte) bool {
 	return false
 }
 
-// statusLevel returns the level for the HTTP status in the properties of a gateway's log: ERROR from 500, WARN from 400.
-func statusLevel(properties []byte) record.Level {
+// propertiesLevel returns the level for the HTTP status in the properties of a gateway's log: ERROR from 500, WARN from 400.
+func propertiesLevel(properties []byte) record.Level {
 	m := message.Object(properties)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
 		switch string(name) {

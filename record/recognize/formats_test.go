@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 		{"2026 Nov 20 15:04:05 sw %$ VDC-1 %$ %ETHPORT-5-IF_UP: Interface is up", when, record.Info},
 		{"Nov 20 15:04:05 f5 err mcpd[7]: 01070734:3: Configuration error", when, record.Error},
 		{"W 11/20/26 15:04:05 00332 FFI: port 1-High collision", when, record.Warn},
-		{"nov/20/2026 15:04:05 system,error,critical login failure", when, record.None},
+		{"nov/20/2026 15:04:05 system,error,critical login failure", when, record.Fatal},
 		{"Nov-20 15:04:05.000 [main] ERROR nextflow.cli.Launcher - failed", when, record.Error},
 		{"error [2026-11-20 16:04:05.000 +01:00] failed                 caller=\"x.go:7\"", when, record.Error},
 		{"error [3 of them] in prose", "", record.None},

@@ -35,11 +35,12 @@ func (f *finding) object(b []byte) {
 	f.timeOfParts()
 	f.shape.learn(b, timeAt, levelAt)
 	if f.level == record.None && f.gateway {
-		f.level = statusLevel(f.properties)
+		f.level = propertiesLevel(f.properties)
 	}
 	if f.level == record.None {
 		f.level = f.impliedLevel
 	}
+	f.statusLevel()
 }
 
 // loguru takes time and level from the member "record" of Python's loguru: {"level":{"name":"ERROR","no":40},

@@ -16,6 +16,10 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		return record.None, 0
 	case 1:
 		return f.levelLetter(b, t.start, n), t.word
+	case len("Db"): // of macOS
+		if f.layout == layoutISO && n == 0 && string(b[t.start:min(len(b), t.word+1)]) == "Db " && isProcess(column(b[t.word+1:])) {
+			return record.Debug, t.word
+		}
 	}
 	next := byte(' ')
 	if t.word < len(b) {
@@ -26,7 +30,7 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	case ' ', ',', ';', '\r', '\x1b':
 		// A column after brackets: App Service writes PID[1234] Error       message, others [main] info  message.
 		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
-		if padded || fenced(b, t.word, fence) || !f.found && n == 0 && isDate(b, t.word+1) {
+		if padded || fenced(b, t.word, fence) || !f.found && codeAt(b, t.word+1) || !f.found && n == 0 && isDate(b, t.word+1) {
 			ok, nouns = true, true
 		} else if !ok && next == ' ' && f.found {
 			ok, nouns = isSetOff(b, t, n)
@@ -48,7 +52,11 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		ok = ok && t.word+1 < len(b) && ends(b, digitsEnd(b, t.word+1)) // slog writes ERROR+2
 	case '/': // INFO/MainProcess, Icinga's critical/ApiListener:
 		ok = ok || f.found && n == 0 && b[t.end-1] == ':'
-	case '[': // logrus' INFO[0000]
+	case '[': // logrus' INFO[0000], rustc's error[E0308]:
+		if !ok && n == 0 && !f.found {
+			end := codeEnd(b, t.word+1)
+			ok = end+1 < len(b) && b[end] == ']' && b[end+1] == ':'
+		}
 	default:
 		ok = false
 	}
@@ -57,6 +65,9 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	}
 	word := b[t.start:t.word]
 	level := record.LevelFromAlias(word)
+	if level == record.None && next == ':' && t.upper && f.found && n == 0 {
+		level = alarmLevel(word)
+	}
 	nouns = nouns || t.upper && isPadded(b, t.start)
 	if level == record.None || !nouns && isNoun(word) && string(word) != "fail" {
 		return record.None, 0
@@ -96,6 +107,21 @@ func commandLevel(b []byte) record.Level {
 	return groupWord(b[len(start):end])
 }
 
+// letterMayStand reports whether a letter in the brackets at b[i], the n-th column, may be a level: behind a time, as Gitea's [W];
+// before one, as qBittorrent's (W) 2026 and Mumble's <W>2026; or behind a clock, as ESPHome's [15:04:05][W].
+func letterMayStand(b []byte, i, n int, found bool) bool {
+	switch {
+	case found:
+		return true
+	case n == 0:
+		return bytes.HasPrefix(bytes.TrimPrefix(b[i+3:], []byte(" ")), []byte("20"))
+	case n == 1 && i == len("[15:04:05]"):
+		_, _, end := clockAt(b, 1)
+		return b[0] == '[' && end == i-1
+	}
+	return false
+}
+
 // oneLetter returns the level for a letter in brackets.
 func oneLetter(c byte) record.Level {
 	switch c {
@@ -111,7 +137,13 @@ func isSetOff(b []byte, t *token, n int) (ok, nouns bool) {
 	switch {
 	case t.word+2 >= len(b):
 	case b[t.word+1] == ' ':
+		if isLowerLevel(b[t.start:t.word]) && isPadded(b, t.start) { // MaxScale's "error  : text"
+			rest := bytes.TrimLeft(b[t.word:], " ")
+			return len(rest) > 0 && rest[0] == ':', true
+		}
 		return isCapitalized(b, t) && isPadded(b, t.start), true
+	case b[t.word+1] == '(' && isCapitalized(b, t) && isPadded(b, t.start): // Veeam's Error (3)
+		return t.word+3 < len(b) && b[t.word+2]-'0' <= 9 && b[t.word+3] == ')', true
 	case b[t.word+1] == ':' && b[t.word+2] == ' ':
 		return true, true
 	case n <= 1 && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]):
@@ -259,7 +291,7 @@ func levelInGroup(b []byte) record.Level {
 		}
 	}
 	end := wordEnd(b, 0)
-	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' || b[0] > 'Z') {
+	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' && b[end] != '|' || b[0] > 'Z') {
 		return threadLevel(b)
 	}
 	if level := groupWord(b[:end]); level != record.None {
@@ -329,6 +361,10 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 		anchored = true
 	case n == 0 && next == ' ' && after == '|': // etcd's W |
 		anchored = true
+	case f.layout == layoutISO && n == 0 && next == ' ' && inBrackets(b, i): // Ray's [2026-11-20 15:04:05,123 W 4242 4242]
+		anchored = true
+	case f.layout == layoutISO && n == 0 && isUnified(b, i): // macOS
+		anchored = true
 	case f.layout == layoutISO && n == 2: // logcat's with a year
 		anchored = next == ' ' && after != ' ' && twoNumbersBefore(b, i)
 	case f.layout == layoutLogcat:
@@ -337,6 +373,7 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 		anchored = n == 0 && next == ' ' &&
 			(after-'A' < 26 && b[i+3]-'A' < 26 || after == '-' || after == ' ' && (b[i+3]-'A' < 26 || b[i+3] == '-') || // MongoDB: I NETWORK …
 				after == '[' || // GlusterFS: E [MSGID: 7]
+				isLoggerName(column(b[i+2:])) || // QuestDB: E i.q.c.p.WriterPool
 				isPlace(column(b[i+2:]))) // TensorFlow: E tensorflow/core/util/port.cc:113] …
 	}
 	if !anchored {

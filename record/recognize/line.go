@@ -28,6 +28,9 @@ type finding struct {
 	// gateway is set for a request of a gateway in Azure's resource logs, whose properties have its status.
 	gateway    bool
 	properties []byte
+	// request is set if a field belongs to a request, status is the level of its status.
+	request bool
+	status  record.Level
 	// inner is set for the text behind a header of syslog.
 	inner bool
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
@@ -65,6 +68,9 @@ func (f *finding) line(b []byte) {
 			f.windowsEvent(b[i:])
 			return
 		}
+	}
+	if len(b) > 2 && b[1] == '/' {
+		f.logcatBrief(b)
 	}
 	if i < len(b) && mayBeTitle(b[i]) {
 		i += titleEnd(b[i:])
@@ -189,7 +195,7 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
-				if end == i+3 && (f.found || n == 0 && bytes.HasPrefix(b[end:], []byte(" 20"))) { // Gitea's [W], qBittorrent's (W)
+				if end == i+3 && letterMayStand(b, i, n, f.found) {
 					f.level = oneLetter(b[i+1])
 				}
 				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
@@ -199,6 +205,12 @@ func (f *finding) columns(b []byte, i int) {
 			i = end
 		default:
 			t := scanToken(b, i)
+			if f.found && n == 0 && f.level == record.None && b[i] == '*' && t.end > i+2 && b[t.end-1] == '*' { // Sling's *ERROR*
+				f.level = groupWord(b[i+1 : t.end-1])
+			}
+			if f.found && n == 0 && t.word < len(b) && b[t.word]-'0' <= 9 && f.level == record.None && t.upper {
+				f.level = codedLevel(b, &t)
+			}
 			if level, end := f.levelAt(b, &t, n, fence); level != record.None {
 				if f.level == record.None {
 					f.level = level
@@ -209,7 +221,13 @@ func (f *finding) columns(b []byte, i int) {
 			if b[i] == '#' && f.found && f.level == record.None {
 				f.level = commandLevel(b[i:])
 			}
+			if f.found && n <= 1 && f.level == record.None && t.word < len(b) && b[t.word] == ',' && b[t.start]-'a' < 26 {
+				f.level = topicsLevel(b[t.start:])
+			}
 			if t.kind == tokenPair {
+				if f.found && n == 0 && f.nano == 0 {
+					f.nano = microseconds(b[i:])
+				}
 				i += f.pairs(b[i:])
 				n = max(n, 1)
 				break
@@ -274,13 +292,14 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	switch t.kind {
 	case tokenMixed:
 		// Name: is a label; app[12]: and 12: are columns, and behind a priority the name of Cisco's device.
-		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end]) || f.level != record.None && n <= 1 && b[0] == '<'
+		return f.found || b[t.end-1] != ':' || hasDigit(b[t.start:t.end]) || f.level != record.None && n <= 1 && b[0] == '<' ||
+			n == 0 && f.timeAndLevelAt(b, t.end+1) // nginx: 2026/11/20 15:04:05 [error]
 	case tokenWord:
 	default:
 		return false
 	}
 	// A plain word is a column only if the layout allows it.
-	_, next := skipSeparators(b, t.end)
+	behind, next := skipSeparators(b, t.end)
 	switch {
 	case next == '|' && (fence == '|' || !f.found && n == 0):
 		return true // docker compose: web | …
@@ -290,6 +309,10 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 		return true // … - name - INFO - …
 	case f.found && n <= 1 && paddedLevelFollows(b, t.end):
 		return true // Python's %(name)-12s %(levelname)-8s
+	case f.found && n == 1 && b[behind-1] == ' ' && bracketedLevelAt(b, behind):
+		return true // Fly.io's app[6e1b] fra [info]
+	case !f.found && n == 0 && f.timeAndLevelAt(b, behind):
+		return true // Jitsi's JVB 2026-11-20 15:04:05.123 INFO:
 	}
 	word := string(b[t.start:t.end])
 	if f.found {
@@ -301,6 +324,8 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 		return true
 	case "runtime": // shop.c:7:10: runtime error: of UndefinedBehaviorSanitizer
 		return n > 0 && bytes.HasPrefix(b[t.end:], []byte(" error: "))
+	case "fatal": // main.c:1:10: fatal error: of compilers
+		return n > 0 && hasDigit(b[:t.start]) && bytes.HasPrefix(b[t.end:], []byte(" error: "))
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {
 		// The user's name in an access log.
@@ -321,7 +346,33 @@ func paddedLevelFollows(b []byte, i int) bool {
 	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 && (end == len(b) || b[end] != ':') || record.LevelFromAlias(b[start:end]) == record.None {
 		return false
 	}
-	return isPadded(b, start) || end+1 < len(b) && b[end] == ' ' && b[end+1] == ' '
+	return isPadded(b, start) || end+1 < len(b) && b[end] == ' ' && (b[end+1] == ' ' || b[end+1] == '[')
+}
+
+// bracketedLevelAt reports whether a level in lower case in brackets stands at b[i].
+func bracketedLevelAt(b []byte, i int) bool {
+	if i >= len(b) || b[i] != '[' {
+		return false
+	}
+	end := wordEnd(b, i+1)
+	return end < len(b) && b[end] == ']' && isLowerLevel(b[i+1:end])
+}
+
+// timeAndLevelAt reports whether at b[i] a time stands that begins with the year, and behind it a level in brackets, or in capitals and
+// before a colon.
+func (f *finding) timeAndLevelAt(b []byte, i int) bool {
+	if i+len("2026-11-20 15:04:05 INFO:") > len(b) || b[i]-'1' > 1 || b[i+4] != '-' && b[i+4] != '/' {
+		return false
+	}
+	_, n := parseMoment(b[i:], false, f.minute.order)
+	if i += n; n == 0 || i+1 >= len(b) || b[i] != ' ' {
+		return false
+	}
+	if bracketedLevelAt(b, i+1) {
+		return true
+	}
+	end := wordEnd(b, i+1)
+	return end < len(b) && b[end] == ':' && b[i+1]-'A' < 26 && b[end-1]-'A' < 26 && record.LevelFromAlias(b[i+1:end]) != record.None
 }
 
 // quotedEnd returns the end of a quoted column at b[i], which has no blanks, or of a quote that closes one; 0 if there is none.

@@ -28,5 +28,6 @@ func (f *finding) pairs(b []byte) (i int) {
 	}
 	f.wrapped = nil // only JSON wraps lines
 	f.timeOfParts()
+	f.statusLevel()
 	return i
 }

@@ -49,8 +49,8 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 		return moment{}, 0
 	}
 	switch {
-	case b[2] == '/' && b[5] == '-':
-		return snort(b)
+	case b[2] == '/' && (b[5] == '-' || b[5] == ' '):
+		return dayAndMonth(b, order)
 	case b[1] == '/' && b[2]-'0' <= 9, b[2] == '/' && b[1]-'0' <= 9 && b[3]-'0' <= 9:
 		return slashes(b, '/', order)
 	case (b[1] == '.' || b[2] == '.') && isPointDate(b):
@@ -214,8 +214,11 @@ func inOrder(first, second uint, order dateOrder) (month, day uint, found dateOr
 	return first, second, found
 }
 
-// snort reads 11/20-15:04:05.123456.
-func snort(b []byte) (moment, int) { return withoutYear(b, 6, two(b, 0), two(b, 3)) }
+// dayAndMonth reads 11/20-15:04:05.123456 of Snort and 11/20 15:04:05 of Windows' Netlogon.
+func dayAndMonth(b []byte, order dateOrder) (moment, int) {
+	month, day, _ := inOrder(two(b, 0), two(b, 3), order)
+	return withoutYear(b, 6, month, day)
+}
 
 // clockAlone reads 15:04:05.123 and 3:04:05 PM, whose date is not in the line: of a clock alone only one with milliseconds, or with AM
 // or PM, is a time.
@@ -240,6 +243,9 @@ func clockAlone(b []byte) (moment, int) {
 
 // twoDigits reads layouts that begin with two digits and something else.
 func twoDigits(b []byte, order dateOrder) (moment, int) {
+	if len(b) > len("20Nov2026 15:04:05") && b[2]-'A' < 26 && b[9] == ' ' { // of Minecraft Forge
+		return onDay(b, 10, four(b, 5), monthOf(b[2:]), two(b, 0))
+	}
 	if b[3]-'0' > 9 || len(b) < 14 {
 		return dayFirst(b, 2)
 	}
@@ -458,39 +464,5 @@ func monthFirst(b []byte, i int) (moment, int) {
 	}
 	m, n = withoutYearAt(b, end, month, day, second, nano)
 	m.layout = layoutSyslog
-	return m, n
-}
-
-// klog reads I1120 15:04:05.123456 and glog's later I20261120 15:04:05.123456.
-func klog(b []byte) (moment, int) {
-	var level record.Level
-	switch b[0] {
-	case 'I':
-		level = record.Info
-	case 'W':
-		level = record.Warn
-	case 'E':
-		level = record.Error
-	case 'F':
-		level = record.Fatal
-	default:
-		return moment{}, 0
-	}
-	const unzoned = "0000 00:00:" // seconds since 1970 follow: of Abseil before it knows the zone
-	var m moment
-	var n int
-	switch {
-	case len(b) > len(unzoned) && string(b[1:1+len(unzoned)]) == unzoned:
-		if m, n = epochText(b[1+len(unzoned):]); n > 0 {
-			n += 1 + len(unzoned)
-		}
-	case len(b) >= 14 && b[5] == ' ':
-		m, n = withoutYear(b, 6, two(b, 1), two(b, 3))
-	case len(b) >= 16 && b[7] == ' ': // CockroachDB's
-		m, n = onDay(b, 8, shortYear(two(b, 1)), two(b, 3), two(b, 5))
-	case len(b) >= 18 && b[9] == ' ':
-		m, n = onDay(b, 10, four(b, 1), two(b, 5), two(b, 7))
-	}
-	m.level = level
 	return m, n
 }

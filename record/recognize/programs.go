@@ -13,7 +13,77 @@ func (f *finding) withoutTime(line []byte) {
 		f.php(line)
 	case 'n':
 		f.npm(line)
+	case ':':
+		f.workflow(line)
+	case 'm':
+		if bytes.HasPrefix(line, []byte("make")) && bytes.Contains(line[:min(len(line), 16)], []byte(": *** ")) {
+			f.level = record.Error
+		}
+	case 'e', 'w':
+		if bytes.HasPrefix(line[1:], []byte(": file:///")) { // of Kotlin's compiler
+			f.level = letterLevel(line[0] &^ 0x20)
+		}
 	}
+	if f.level == record.None {
+		f.nccl(line)
+	}
+}
+
+// logcatBrief takes the level from the letter in Android's log in its brief style: W/ActivityManager(  585): slow.
+func (f *finding) logcatBrief(b []byte) {
+	switch b[0] {
+	case 'V', 'D', 'I', 'W', 'E', 'F':
+	default:
+		return
+	}
+	head := b[2:min(len(b), maxColumn)]
+	open := bytes.IndexByte(head, '(')
+	if open <= 0 {
+		return
+	}
+	process := bytes.TrimLeft(head[open+1:], " ")
+	if end := digitsEnd(process, 0); end > 0 && bytes.HasPrefix(process[end:], []byte("): ")) {
+		f.level = letterLevel(b[0])
+	}
+}
+
+// workflow takes the level from a command of GitHub's workflows: ::error file=app.js,line=1::text.
+func (f *finding) workflow(line []byte) {
+	rest, found := bytes.CutPrefix(line, []byte("::"))
+	if !found {
+		return
+	}
+	end := wordEnd(rest, 0)
+	if end < len(rest) && (rest[end] == ' ' || rest[end] == ':') && bytes.Contains(rest[end:], []byte("::")) && isLowerLevel(rest[:end]) {
+		f.level = record.LevelFromAlias(rest[:end])
+	}
+}
+
+// nccl takes the level from the word behind a device of NVIDIA's library: node-1:4242:4711 [0] NCCL WARN text.
+func (f *finding) nccl(line []byte) {
+	_, rest, found := bytes.Cut(line[:min(len(line), maxColumn)], []byte("] NCCL "))
+	if found {
+		f.level = groupWord(rest[:wordEnd(rest, 0)])
+	}
+}
+
+// codedLevel returns the level of a code behind the time: of IBM's messages, whose last letter is the severity, AMQ9209E:, and the
+// number of stunnel, LOG5[7]:.
+func codedLevel(b []byte, t *token) record.Level {
+	end := digitsEnd(b, t.word)
+	switch letters, digits := t.word-t.start, end-t.word; {
+	case end+1 >= len(b):
+	case string(b[t.start:t.word]) == "LOG" && digits == 1 && b[end] == '[' && b[t.word] < '8':
+		return record.LevelFromSyslog(int(b[t.word] - '0'))
+	case letters >= 3 && letters <= 5 && digits >= 4 && digits <= 5 && b[end+1] == ':':
+		switch b[end] {
+		case 'I', 'W', 'E':
+			return letterLevel(b[end])
+		case 'S':
+			return record.Error
+		}
+	}
+	return record.None
 }
 
 // npm takes the level from the second word: npm ERR! code E404, npm warn deprecated.

@@ -39,8 +39,18 @@ func isTrace(line []byte) bool {
 	switch c := line[0]; {
 	case c == '#':
 		return bytes.Contains(head, []byte("\n# A fatal error has been detected by the Java Runtime")) // the JVM
-	case c == 't':
-		return bytes.HasPrefix(line, []byte("thread '")) && bytes.Contains(head, []byte(" panicked at ")) || startsTrace(line) // Rust
+	case c == 't' && (isRustPanic(line) || startsTrace(line)):
+		return true
+	case c == '<':
+		return bytes.HasPrefix(line, []byte(NodeMemory))
+	case c == 'A' && bytes.HasPrefix(line, []byte("API: ")) && bytes.Contains(line, []byte("\nError: ")): // MinIO
+		return true
+	case c-'A' < 26 && bytes.Contains(head, []byte("\nLine |")): // PowerShell
+		return true
+	case c == '*' && bytes.HasPrefix(line, []byte("*** Terminating app due to uncaught exception ")):
+		return true
+	case (c == 'm' || c == 'c' || c == 'j') && bytes.Contains(head, []byte("RemoteTraceback: ")) && bytes.Contains(head, []byte("\n\"\"\"")): // of Python's processes
+		return true
 	case len(line) > len("2026/11/20") && c-'0' <= 9 && line[4] == '/':
 		return bytes.Contains(head, []byte(" http: panic serving ")) || bytes.Contains(head, []byte(" panic recovered:\n")) // Go, Gin
 	case c == 'T' || c == 'E' || c == 'F' || c == 'U' || c == 'I' || c == ' ':
@@ -51,11 +61,23 @@ func isTrace(line []byte) bool {
 	return isRubyException(line) || isNodeReport(line)
 }
 
+// NodeMemory is the line with which Node begins to report that it ran out of memory.
+const NodeMemory = "<--- Last few GCs --->"
+
+// isRustPanic reports whether a line begins a panic of Rust, thread 'main' panicked at src/main.rs:3, or of Zig, thread 4242 panic: text.
+func isRustPanic(line []byte) bool {
+	rest, found := bytes.CutPrefix(line[:min(len(line), maxColumn)], []byte("thread "))
+	if !found || len(rest) == 0 {
+		return false
+	}
+	return rest[0] == '\'' && bytes.Contains(rest, []byte(" panicked at ")) || bytes.HasPrefix(rest[digitsEnd(rest, 0):], []byte(" panic: "))
+}
+
 // startsTrace reports whether a line begins like a stack trace of Python, Java, .NET, Django or C++.
 func startsTrace(line []byte) bool {
 	for _, start := range [...]string{
-		"Traceback (most recent call last):", "Exception in thread ", "Exception ignored in: ", "Fatal Python error: ", "  File \"", "Unhandled exception. ", "Internal Server Error: /",
-		"terminate called after throwing an instance of ",
+		"Traceback (most recent call last)", "Exception in thread ", "Exception ignored in: ", "Fatal Python error: ", "  File \"", "Unhandled exception. ", "Internal Server Error: /",
+		"terminate called after throwing an instance of ", "Unhandled exception: ", "Execution error (",
 	} {
 		if len(line) >= len(start) && string(line[:len(start)]) == start {
 			return true
@@ -103,15 +125,26 @@ func (f *finding) byFirst(line []byte) {
 	case c == '[':
 		f.php(line)
 		switch {
+		case bytes.HasPrefix(line, []byte("[ Info: ")): // Julia
+			f.level = record.Info
 		case !f.found || f.level != record.None:
 		case f.order != orderUnknown:
 			f.webSphere(line)
 		case line[1]-'0' <= 9 && len(line) > len("[4242]{") && line[5] != '-' && line[5] != '/':
 			f.hana(line)
 		}
+	case c == "┌"[0]:
+		f.box(line)
 	case c == '=': // =ERROR REPORT==== of Erlang, ==4711==ERROR: of sanitizers
 		word := bytes.TrimLeft(line, "=0123456789\r\n")
-		f.level = groupWord(word[:wordEnd(word, 0)])
+		switch kind := word[:wordEnd(word, 0)]; string(kind) {
+		case "CRASH", "SUPERVISOR":
+			f.level = record.Error
+		case "PROGRESS":
+			f.level = record.Info
+		default:
+			f.level = groupWord(kind)
+		}
 	case !f.found:
 		f.withoutTime(line)
 	case c-'A' < 26:
@@ -120,10 +153,30 @@ func (f *finding) byFirst(line []byte) {
 	case c-'0' <= 9 && line[10] == '-':
 		f.db2(line)
 	case c-'0' <= 9:
-		f.behindTime(line)
+		if f.behindTime(line); f.level == record.None {
+			f.level = postgresSeverity(line[:min(len(line), maxColumn)])
+		}
+		if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte("] *** Terminating app due to uncaught exception ")) {
+			f.level = record.Error
+		}
 	}
 	if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte(cefVersion)) {
 		f.cef(line)
+	}
+}
+
+// box takes the level from the first word of a message in a box, as Julia and Terraform draw it: ┌ Warning: slow.
+func (f *finding) box(line []byte) {
+	if rest, found := bytes.CutPrefix(line, []byte("╷")); found {
+		line = bytes.TrimLeft(rest, "\r\n")
+	}
+	for _, side := range [...]string{"┌ ", "│ "} {
+		if rest, found := bytes.CutPrefix(line, []byte(side)); found {
+			if end := wordEnd(rest, 0); end < len(rest) && rest[end] == ':' {
+				f.level = groupWord(rest[:end])
+			}
+			return
+		}
 	}
 }
 

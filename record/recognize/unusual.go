@@ -157,3 +157,153 @@ func cupsLevel(c byte) record.Level {
 	}
 	return letterLevel(c)
 }
+
+// topicsLevel returns the highest level in a list of topics of RouterOS: system,error,critical login failure.
+func topicsLevel(b []byte) record.Level {
+	highest, topics := record.None, 0
+	for i := 0; ; topics++ {
+		end := i
+		for end < len(b) && (b[end]-'a' < 26 || b[end] == '-') {
+			end++
+		}
+		if end == i || end == len(b) || end > maxColumn {
+			return record.None
+		}
+		if topic := b[i:end]; isLowerLevel(topic) {
+			if topics == 0 { // the first one is never a level
+				return record.None
+			}
+			highest = max(highest, record.LevelFromAlias(topic))
+		}
+		if b[end] != ',' {
+			if topics == 0 || b[end] != ' ' && b[end] != ':' {
+				return record.None
+			}
+			return highest
+		}
+		i = end + 1
+	}
+}
+
+// microseconds reads the microseconds that OpenVPN writes behind the time, us=123456, in nanoseconds.
+func microseconds(b []byte) int32 {
+	const name, digits = "us=", 6
+	end := digitsEnd(b, min(len(name), len(b)))
+	if !bytes.HasPrefix(b, []byte(name)) || end == len(name) || end > len(name)+digits || !ends(b, end) {
+		return 0
+	}
+	n := int32(0)
+	for _, c := range b[len(name):end] {
+		n = n*10 + int32(c-'0')
+	}
+	return n * 1000
+}
+
+// codeEnd returns the end of the code of a compiler's message at b[i], capitals and digits such as TS2322; i if there is none.
+func codeEnd(b []byte, i int) int {
+	const maxLetters, maxDigits = 6, 6
+	k := i
+	for k < len(b) && b[k]-'A' < 26 {
+		k++
+	}
+	end := digitsEnd(b, k)
+	if k == i || k > i+maxLetters || end == k || end > k+maxDigits {
+		return i
+	}
+	return end
+}
+
+// codeAt reports whether such a code and a colon stand at b[i]: error CS1002: ; expected.
+func codeAt(b []byte, i int) bool {
+	end := codeEnd(b, i)
+	return end > i && end < len(b) && b[end] == ':'
+}
+
+// alarmLevel returns the level for a severity of an alarm (X.733), as network devices write it: MINOR:.
+func alarmLevel(word []byte) record.Level {
+	switch string(word) {
+	case "MAJOR":
+		return record.Error
+	case "MINOR":
+		return record.Warn
+	case "CLEARED":
+		return record.Info
+	}
+	return record.None
+}
+
+// inBrackets reports whether the letter at b[i] stands behind a time in brackets, which two numbers end.
+func inBrackets(b []byte, i int) bool {
+	for i++; i < len(b) && b[i] == ' '; {
+		end := digitsEnd(b, i+1)
+		if end == i+1 || end == len(b) {
+			return false
+		}
+		if i = end; b[i] == ']' {
+			return true
+		}
+	}
+	return false
+}
+
+// isUnified reports whether the letter at b[i] is the type of a record of macOS in its compact style: E  Finder[4242:1a2b3] text.
+func isUnified(b []byte, i int) bool {
+	if c := b[i]; c != 'E' && c != 'I' && c != 'F' || b[i+1] != ' ' || b[i+2] != ' ' {
+		return false
+	}
+	return isProcess(column(b[i+3:]))
+}
+
+// isProcess reports whether a column is a process of macOS with the number of a thread: Finder[4242:1a2b3].
+func isProcess(column []byte) bool {
+	open := bytes.LastIndexByte(column, '[')
+	if open <= 0 || column[len(column)-1] != ']' {
+		return false
+	}
+	end := digitsEnd(column, open+1)
+	return end > open+1 && column[end] == ':' && end+2 < len(column)
+}
+
+// isLoggerName reports whether a column is the name of a logger with two points at least.
+func isLoggerName(column []byte) bool {
+	for _, c := range column {
+		if c != '.' && c|0x20-'a' >= 26 && c-'0' > 9 && c != '_' {
+			return false
+		}
+	}
+	return bytes.Count(column, []byte{'.'}) > 1 && column[0]-'a' < 26
+}
+
+// klog reads I1120 15:04:05.123456 and glog's later I20261120 15:04:05.123456.
+func klog(b []byte) (moment, int) {
+	var level record.Level
+	switch b[0] {
+	case 'I':
+		level = record.Info
+	case 'W':
+		level = record.Warn
+	case 'E':
+		level = record.Error
+	case 'F':
+		level = record.Fatal
+	default:
+		return moment{}, 0
+	}
+	const unzoned = "0000 00:00:" // seconds since 1970 follow: of Abseil before it knows the zone
+	var m moment
+	var n int
+	switch {
+	case len(b) > len(unzoned) && string(b[1:1+len(unzoned)]) == unzoned:
+		if m, n = epochText(b[1+len(unzoned):]); n > 0 {
+			n += 1 + len(unzoned)
+		}
+	case len(b) >= 14 && b[5] == ' ':
+		m, n = withoutYear(b, 6, two(b, 1), two(b, 3))
+	case len(b) >= 16 && b[7] == ' ': // CockroachDB's
+		m, n = onDay(b, 8, shortYear(two(b, 1)), two(b, 3), two(b, 5))
+	case len(b) >= 18 && b[9] == ' ':
+		m, n = onDay(b, 10, four(b, 1), two(b, 5), two(b, 7))
+	}
+	m.level = level
+	return m, n
+}
