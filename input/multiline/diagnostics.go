@@ -5,6 +5,10 @@ import "bytes"
 // isDiagnostic reports whether a line is a diagnostic of a compiler, behind which the line of the program may stand:
 // main.c:3:15: error: expected ';'.
 func isDiagnostic(line []byte) bool {
+	const maxPlace = 256
+	if bytes.IndexByte(line[:min(len(line), maxPlace)], ':') <= 0 {
+		return false
+	}
 	i := word(line)
 	if i == 0 || i == len(line) || line[i] != ':' {
 		return false

@@ -38,7 +38,7 @@ func PostgresWord(word []byte) (Severity, record.Level) {
 		"DÉTAIL", "DÉTAILS", "ASTUCE", "INSTRUCTION", "CONTEXTE", "REQUÊTE", "EMPLACEMENT",
 		"DETALLE", "SUGERENCIA", "SENTENCIA", "CONTEXTO", "CONSULTA", "UBICACIÓN",
 		"DETTAGLI", "DETTAGLIO", "SUGGERIMENTO", "ISTRUZIONE", "CONTESTO", "POSIZIONE",
-		"DETALHE", "DICA", "COMANDO", "LOCAL",
+		"DETALHE", "DICA", "COMANDO", "LOCAL", //nolint:misspell // Portuguese
 		"ПОДРОБНОСТИ", "ПОДСКАЗКА", "ОПЕРАТОР", "КОНТЕКСТ", "ЗАПРОС", "ПОЛОЖЕНИЕ",
 		"詳細", "ヒント", "文", "文脈", "详细信息", "描述", "提示", "语句", "上下文", "查询":
 		return Continued, record.None

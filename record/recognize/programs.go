@@ -24,7 +24,7 @@ func (f *finding) withoutTime(line []byte) {
 			f.level = letterLevel(line[0] &^ 0x20)
 		}
 	}
-	if f.level == record.None {
+	if f.level == record.None && bytes.IndexByte(line[:min(len(line), maxColumn)], '[') > 0 {
 		f.nccl(line)
 	}
 }

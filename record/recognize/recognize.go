@@ -195,12 +195,27 @@ func (r *Recognizer) find(f *finding, line []byte) {
 // textLevel returns the level of the text behind a header of syslog, which is read as a line of its own.
 func (r *Recognizer) textLevel(line []byte) record.Level {
 	start := parse.SyslogText(line)
-	if start == 0 || start >= len(line) {
+	if start == 0 || start >= len(line) || isProse(line[start:]) {
 		return record.None
 	}
 	text := finding{minute: &r.minute, shape: &r.shape, inner: true}
 	r.find(&text, line[start:])
 	return text.level
+}
+
+// isProse reports whether a text begins with two words, the first of which is not in capitals and begins no format that has a level. It
+// spares the search in most messages of syslog.
+func isProse(text []byte) bool {
+	end := wordEnd(text, 0)
+	if end < 2 || end+1 >= len(text) || text[1]-'a' >= 26 || text[end] != ' ' || text[end+1]|0x20-'a' >= 26 ||
+		end == len("Fri") && isWeekday(text) {
+		return false
+	}
+	switch string(text[:end]) {
+	case "npm", "terminate", "Exception", "Fatal", "Unhandled", "Internal", "Jicofo":
+		return false
+	}
+	return true
 }
 
 // maxWrapped is how many bytes of a wrapped line, as escaped in JSON, are examined.

@@ -45,7 +45,7 @@ func isTrace(line []byte) bool {
 		return bytes.HasPrefix(line, []byte(NodeMemory))
 	case c == 'A' && bytes.HasPrefix(line, []byte("API: ")) && bytes.Contains(line, []byte("\nError: ")): // MinIO
 		return true
-	case c-'A' < 26 && bytes.Contains(head, []byte("\nLine |")): // PowerShell
+	case c-'A' < 26 && bytes.IndexByte(head, '\n') > 0 && bytes.Contains(head, []byte("\nLine |")): // PowerShell
 		return true
 	case c == '*' && bytes.HasPrefix(line, []byte("*** Terminating app due to uncaught exception ")):
 		return true
