@@ -47,7 +47,7 @@ func values(ctx context.Context, flag string, words []string, env environment) [
 	case "since":
 		return []string{"15m", "1h", "1d", "1w", "today", "yesterday"}
 	}
-	return choices(words[0], flag)
+	return nil
 }
 
 // given are the values in words of a flag, which has several names.

@@ -13,8 +13,6 @@ import (
 func (r *request) readSort() (err error) {
 	sorted, distinct := r.c.IsSet("sort"), r.c.IsSet("distinct")
 	switch {
-	case !sorted && !distinct && r.c.IsSet("memory"):
-		return cli.Usagef("--memory requires --sort or --distinct")
 	case !sorted && !distinct:
 		return nil
 	case sorted:

@@ -31,8 +31,8 @@ func TestFlagTables(t *testing.T) {
 			}
 		}
 	}
-	for _, one := range conflicts() {
-		for _, name := range append(strings.Fields(one.others), one.flag) {
+	for _, one := range rules() {
+		for _, name := range append(strings.Fields(one.Without+" "+one.Requires), one.Flag) {
 			if !slices.Contains(all, name) {
 				t.Errorf("%+v: no flag %s", one, name)
 			}

@@ -32,11 +32,6 @@ func ofLayout(c *ucli.Context) bool { return c.String("layout") != "" }
 func readLayout(c *ucli.Context) (*layout.Layout, error) {
 	opts := layout.Options{}
 	if !ofLayout(c) {
-		for _, name := range []string{"layout-slack", "layout-tz"} {
-			if c.IsSet(name) {
-				return nil, cli.Usagef("--%s requires --layout", name)
-			}
-		}
 		return nil, nil //nolint:nilnil // none is one of the answers
 	}
 	if name := c.Command.Name; (name == "services" || name == "segments") && ofLayout(c) {

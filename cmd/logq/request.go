@@ -63,7 +63,7 @@ func newRequest(c *ucli.Context, env environment) (*request, error) {
 	r := &request{c: c, env: env, now: env.now(), explain: c.Bool("explain"), files: ofFiles(c)}
 	err := r.readRange()
 	if err == nil {
-		err = checkFlags(c)
+		err = checkSample(c)
 	}
 	if r.files && !r.ranged {
 		r.span.from, r.span.to = everything()
@@ -124,11 +124,6 @@ func (r *request) readLimit() error {
 
 // readFollow reads --tail and what belongs to --follow.
 func (r *request) readFollow() error {
-	for _, name := range []string{"follow-window", "follow-interval", "no-watch"} {
-		if r.c.IsSet(name) && !r.follow {
-			return cli.Usagef("--%s requires --follow", name)
-		}
-	}
 	r.window, r.noWatch = follow.DefaultWindow, r.c.Bool("no-watch")
 	for name, to := range map[string]*time.Duration{"follow-window": &r.window, "follow-interval": &r.interval} {
 		if !r.c.IsSet(name) {

@@ -57,9 +57,6 @@ func runSaved(c *ucli.Context, env environment) error {
 	case c.NArg() > 1:
 		return hint.Wrap(cli.Usagef("want one NAME, not %d arguments", c.NArg()), "put the name in single quotes")
 	case c.NArg() == 0:
-		if err := checkFlags(c); err != nil {
-			return err
-		}
 		return env.paged(c.Context, func(env *environment) error { return listSaved(env, queries, c.String("output")) })
 	}
 	name := c.Args().First()

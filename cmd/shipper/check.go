@@ -55,8 +55,9 @@ those of the input that reads the file, or else of the input of --service.
 
 Exit status: 0 no problem, 2 wrong command line or configuration, 3 something cannot
 be read or storage failed, 4 access denied.`,
-		Flags: append(runFlags(),
-			&ucli.StringFlag{Name: "sample", Category: categoryOutput, Usage: "`FILE`: only print what is recognized in the lines of this file"},
+		Flags: slices.Concat(
+			runFlags(),
+			cli.Under(categoryOutput, cli.Text("sample", "`FILE`: only print what is recognized in the lines of this file")),
 			outputFlag("one object per record; only with --sample"),
 		),
 		Action: func(c *ucli.Context) error {

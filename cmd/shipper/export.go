@@ -53,18 +53,18 @@ and with retain.
 
 Exit status: 0 the table has everything that is compacted, 2 wrong command line, 3
 something failed or an output is damaged, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryTable,
-			&ucli.StringFlag{Name: "to", Usage: "`TABLE`: directory or azblob://CONTAINER/PREFIX of the table; required"},
-			&ucli.StringFlag{Name: "format", Value: deltaFormat, Usage: "`FORMAT`: delta"},
-			&ucli.StringFlag{Name: "columns", Usage: "`LIST`: fields that get a column, each with :integer or :number, otherwise strings; those of the table stay"},
-			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: remove days from the table that ended longer ago, such as 90d (default: keep them)"},
-			&ucli.StringFlag{Name: "max-age", Value: "30d", Usage: "`DURATION`: skip days that ended longer ago"},
-			&ucli.StringFlag{Name: "file-size", Value: "256MiB", Usage: "`SIZE`: approximate maximum size of a data file, 1MiB to 1GiB"},
-			&ucli.StringFlag{Name: "compression", Value: string(datafile.Snappy), Usage: "`NAME`: compression of the data files: snappy, or zstd, which takes two fifths less storage and two thirds more CPU"},
+		Flags: slices.Concat(cli.Under(categoryStore, storesFlag(), authFlag()), cli.Under(categoryTable,
+			cli.Text("to", "`TABLE`: directory or azblob://CONTAINER/PREFIX of the table; required"),
+			cli.Text("format="+deltaFormat, "`FORMAT`: delta"),
+			cli.Text("columns", "`LIST`: fields that get a column, each with :integer or :number, otherwise strings; those of the table stay"),
+			cli.Text("keep", "`DURATION`: remove days from the table that ended longer ago, such as 90d (default: keep them)"),
+			cli.Text("max-age=30d", "`DURATION`: skip days that ended longer ago"),
+			cli.Text("file-size=256MiB", "`SIZE`: approximate maximum size of a data file, 1MiB to 1GiB"),
+			cli.Text("compression="+string(datafile.Snappy), "`NAME`: compression of the data files: snappy, or zstd, which takes two fifths less storage and two thirds more CPU"),
 			tempDirFlag(),
-		), cli.Categorize(categoryLimits,
-			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be exported, removed and deleted, and write nothing"},
-		), []ucli.Flag{metricsFileFlag(), outputFlag("one object")}),
+		), cli.Under(categoryLimits,
+			cli.Switch("dry-run", "print what would be exported, removed and deleted, and write nothing"),
+		), metricsFileFlag(), outputFlag("one object")),
 		Action: func(c *ucli.Context) error {
 			if os.Getenv("GOMEMLIMIT") == "" {
 				debug.SetMemoryLimit(exportMemory)

@@ -115,31 +115,31 @@ func runFlags() []ucli.Flag {
 	under := func(heading string) (all []ucli.Flag) {
 		for _, one := range settings {
 			if one.Heading == heading {
-				all = append(all, settingFlag(one))
+				all = append(all, cli.Under(heading, settingFlag(one))...)
 			}
 		}
 		return all
 	}
-	return slices.Concat(cli.Categorize(categoryConfiguration,
-		&ucli.StringFlag{Name: "config", EnvVars: []string{"LOGSTOW_CONFIG"}, Usage: "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"},
-	), cli.Categorize(categoryStore,
-		&ucli.StringFlag{Name: "store", Usage: "`STORE`: directory, azblob://CONTAINER or grant://FILE to ship to (default: that of --config, else $LOGSTOW_STORE)"},
+	return slices.Concat(cli.Under(categoryConfiguration,
+		cli.Text("config=$LOGSTOW_CONFIG", "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"),
+	), cli.Under(categoryStore,
+		cli.Text("store", "`STORE`: directory, azblob://CONTAINER or grant://FILE to ship to (default: that of --config, else $LOGSTOW_STORE)"),
 		authFlag(),
-	), cli.Categorize(categoryService,
-		&ucli.StringFlag{Name: "service", Usage: "`NAME`: service name, first part of every blob name; required unless every input of --config has one"},
-	), under(categoryService), cli.Categorize(categoryInputs,
-		&ucli.BoolFlag{Name: "once", Usage: "read every input to its end, from its saved position or else its start, ship everything, and exit"},
-		&ucli.BoolFlag{Name: "from-start", Usage: "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"},
-	), cli.Categorize(categoryInputs, inputFlags()...), under(categoryRecords), cli.Categorize(categoryRecords,
-		&cli.ListFlag{Name: "redact", Usage: "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"},
+	), cli.Under(categoryService,
+		cli.Text("service", "`NAME`: service name, first part of every blob name; required unless every input of --config has one"),
+	), under(categoryService), cli.Under(categoryInputs,
+		cli.Switch("once", "read every input to its end, from its saved position or else its start, ship everything, and exit"),
+		cli.Switch("from-start", "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"),
+	), inputFlags(), under(categoryRecords), cli.Under(categoryRecords,
+		cli.Repeated("redact", "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"),
 	), under(categorySegments), under(categoryBuffer), under(categoryLimits), under(categoryMetrics))
 }
 
 // settingFlag is the flag of a setting.
-func settingFlag(s config.Setting) ucli.Flag {
-	f := &ucli.StringFlag{Name: s.Flag, Category: s.Heading, Usage: s.Usage, Value: s.Default}
+func settingFlag(s config.Setting) cli.Flag {
+	f := cli.Text(s.Flag+"="+s.Default, s.Usage)
 	if s.Clearable {
-		return cli.Clearable{StringFlag: f}
+		return f.Clearable()
 	}
 	return f
 }
@@ -150,20 +150,17 @@ func inputFlags() (all []ucli.Flag) {
 		switch kind := spec.Kind(); {
 		case kind.Usage == "":
 		case kind.CheckAddress == nil:
-			all = append(all, &ucli.BoolFlag{Name: kind.Name, Usage: kind.Usage})
+			all = append(all, cli.Under(categoryInputs, cli.Switch(kind.Name, kind.Usage))...)
 		default:
-			all = append(all, &cli.ListFlag{Name: kind.Name, Usage: kind.Usage})
+			all = append(all, cli.Under(categoryInputs, cli.Repeated(kind.Name, kind.Usage))...)
 		}
 	}
 	return all
 }
 
 // authFlag is --auth.
-func authFlag() ucli.Flag {
-	return &ucli.StringFlag{
-		Name: "auth", EnvVars: []string{azure.AuthEnv}, Category: categoryStore,
-		Usage: "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)",
-	}
+func authFlag() cli.Flag {
+	return cli.Text("auth=$"+azure.AuthEnv, "`KIND`: Azure credential: key, sas, workload, msi, cli, or auto (the first of these that is set) (default: $LOGSTOW_AUTH, else auto)")
 }
 
 // hostInstance is the default instance: the host name.

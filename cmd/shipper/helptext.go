@@ -24,28 +24,16 @@ const (
 	categoryOutput        = "Output"
 )
 
-// The output formats.
-const (
-	tableFormat = "table"
-	textFormat  = "text"
-	jsonFormat  = "json"
-)
-
-func formats() []string { return []string{tableFormat, jsonFormat} }
+// jsonFormat is the output format for programs.
+const jsonFormat = "json"
 
 // outputFlag is -o of the commands that print a report.
-func outputFlag(json string) ucli.Flag {
-	return &ucli.StringFlag{
-		Name: "output", Aliases: []string{"o"}, Category: categoryOutput, Value: tableFormat,
-		Usage: "`FORMAT`: table, or json (" + json + ")",
-	}
+func outputFlag(json string) []ucli.Flag {
+	return cli.Under(categoryOutput, cli.Text("output,o=table|json", "`FORMAT`: table, or json ("+json+")"))
 }
 
-// asJSON reads -o.
-func asJSON(c *ucli.Context) (bool, error) {
-	format := c.String("output")
-	return format == jsonFormat, cli.OneOf("output", format, formats()...)
-}
+// asJSON reports whether -o is json.
+func asJSON(c *ucli.Context) bool { return c.String("output") == jsonFormat }
 
 // variables are the environment variables that shipper reads.
 func variables() []cli.Variable {

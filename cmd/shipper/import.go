@@ -75,15 +75,15 @@ access denied, 130 interrupted.`,
 
 // importFlags are the flags of import: its own, and those of run that are not about inputs.
 func importFlags() []ucli.Flag {
-	own := slices.Concat(cli.Categorize(categoryInputs,
-		&ucli.StringFlag{Name: "layout", Usage: "`LAYOUT`: what wrote the blobs: azure, fluent-bit, vector, otel, '$logs', or a pattern of names such as '{service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz'; required"},
-		&ucli.StringFlag{Name: "layout-slack", Value: "1h", Usage: "`DURATION`: how long after its time a record may have been stored"},
-		&ucli.StringFlag{Name: "layout-tz", Usage: "`ZONE`: zone of the times in names (default: UTC, for otel local)"},
-		&cli.ListFlag{Name: "from-store", Usage: "`STORE`: directory or azblob://CONTAINER to copy from, azblob://PREFIX* for several; repeatable, required"},
-	), cli.Categorize(categoryRange,
-		&ucli.StringFlag{Name: "since", Usage: "`TIME`: start of the range, as a duration before now or a time: 7d, yesterday; not with --from"},
-		&ucli.StringFlag{Name: "from", Usage: "`TIME`: start of the range: 2026-11-20, yesterday, -2d"},
-		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range (default: now)"},
+	own := slices.Concat(cli.Under(categoryInputs,
+		cli.Text("layout", "`LAYOUT`: what wrote the blobs: azure, fluent-bit, vector, otel, '$logs', or a pattern of names such as '{service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz'; required"),
+		cli.Text("layout-slack=1h", "`DURATION`: how long after its time a record may have been stored"),
+		cli.Text("layout-tz", "`ZONE`: zone of the times in names (default: UTC, for otel local)"),
+		cli.Repeated("from-store", "`STORE`: directory or azblob://CONTAINER to copy from, azblob://PREFIX* for several; repeatable, required"),
+	), cli.Under(categoryRange,
+		cli.Text("since", "`TIME`: start of the range, as a duration before now or a time: 7d, yesterday; not with --from"),
+		cli.Text("from", "`TIME`: start of the range: 2026-11-20, yesterday, -2d"),
+		cli.Text("to", "`TIME`: end of the range (default: now)"),
 	))
 	unused := []string{"config", "service", "once", "from-start", "metrics"}
 	for _, f := range inputFlags() {
@@ -91,9 +91,8 @@ func importFlags() []ucli.Flag {
 	}
 	shared := slices.DeleteFunc(runFlags(), func(f ucli.Flag) bool { return slices.Contains(unused, f.Names()[0]) })
 	for _, f := range shared { // they have defaults that settingsOf reads
-		hidden := slices.Contains([]string{"format", "multiline", "watch-interval", "max-watch-flushes", "max-flush-interval"}, f.Names()[0])
-		if f, ok := f.(*ucli.StringFlag); ok {
-			f.Hidden = f.Hidden || hidden
+		if slices.Contains([]string{"format", "multiline", "watch-interval", "max-watch-flushes", "max-flush-interval"}, f.Names()[0]) {
+			cli.Hide(f)
 		}
 	}
 	return append(own, shared...)

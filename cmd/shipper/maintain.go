@@ -24,28 +24,25 @@ import (
 )
 
 // storesFlag is --store of the maintenance commands.
-func storesFlag() ucli.Flag {
-	return &cli.ListFlag{
-		Name: "store", EnvVars: []string{"LOGSTOW_STORE"}, Category: categoryStore,
-		Usage: "`STORE`: directory or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)",
-	}
+func storesFlag() cli.Flag {
+	return cli.Repeated("store=$LOGSTOW_STORE", "`STORE`: directory or azblob://CONTAINER; repeatable (default: $LOGSTOW_STORE)")
 }
 
 // The flags that several maintenance commands have.
-func servicesFlag() ucli.Flag {
-	return &cli.ListFlag{Name: "service", Aliases: []string{"s"}, Category: categoryRange, Usage: "`GLOB`: service name or glob; repeatable (default: all)"}
+func servicesFlag() cli.Flag {
+	return cli.Repeated("service,s", "`GLOB`: service name or glob; repeatable (default: all)")
 }
 
-func rateFlag(done string) ucli.Flag {
-	return &ucli.StringFlag{Name: "rate", Value: "1000", Category: categoryLimits, Usage: "`N`: maximum number of blobs " + done + " per second; 0 for no limit"}
+func rateFlag(done string) cli.Flag {
+	return cli.Text("rate=1000", "`N`: maximum number of blobs "+done+" per second; 0 for no limit")
 }
 
-func tempDirFlag() ucli.Flag {
-	return &ucli.StringFlag{Name: "temp-dir", Usage: "`DIR`: directory of temporary files (default: the system's)"}
+func tempDirFlag() cli.Flag {
+	return cli.Text("temp-dir", "`DIR`: directory of temporary files (default: the system's)")
 }
 
-func metricsFileFlag() ucli.Flag {
-	return &ucli.StringFlag{Name: "metrics-file", Category: categoryMetrics, Usage: "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"}
+func metricsFileFlag() []ucli.Flag {
+	return cli.Under(categoryMetrics, cli.Text("metrics-file", "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"))
 }
 
 // parseServices reads --service.
@@ -88,13 +85,9 @@ func (m *maintenance[O, R]) run(c *ucli.Context) error {
 	if err != nil {
 		return cli.Usagef("%w", err)
 	}
-	asJSON, err := asJSON(c)
-	if err != nil {
-		return err
-	}
 	var reports []R
 	err = eachStore(c, m.open, func(spec string, s store.Store) error {
-		report, err := m.job(c, spec, s, o, asJSON)
+		report, err := m.job(c, spec, s, o, asJSON(c))
 		if report != nil {
 			reports = append(reports, *report)
 		}

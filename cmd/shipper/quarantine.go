@@ -42,13 +42,13 @@ have been shipped) cannot be requeued.
 
 Exit status: 0 done, 1 there is no buffer in the state directory, or no such ID, 2
 wrong command line, 3 something failed.`,
-		Flags: []ucli.Flag{
+		Flags: slices.Concat(
 			bufferDirFlag(),
-			&ucli.BoolFlag{Name: "all", Category: categoryBuffer, Usage: "requeue or discard everything in the selected buffers"},
+			cli.Under(categoryBuffer, cli.Switch("all", "requeue or discard everything in the selected buffers")),
 			outputFlag("list prints one object per file"),
-		},
+		),
 		Action: func(c *ucli.Context) error {
-			what, ids, asJSON, err := quarantineRequest(c)
+			what, ids, err := quarantineRequest(c)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ wrong command line, 3 something failed.`,
 				return err
 			}
 			if what == "list" {
-				return listQuarantine(c.App.Writer, dirs, asJSON)
+				return listQuarantine(c.App.Writer, dirs, asJSON(c))
 			}
 			return changeQuarantine(c.Context, c.App.Writer, dirs, what, ids)
 		},
@@ -65,11 +65,8 @@ wrong command line, 3 something failed.`,
 }
 
 // quarantineRequest reads the command line: the action and the ids, none for all.
-func quarantineRequest(c *ucli.Context) (what string, ids []string, inJSON bool, err error) {
+func quarantineRequest(c *ucli.Context) (what string, ids []string, err error) {
 	what, ids = c.Args().First(), c.Args().Tail()
-	if inJSON, err = asJSON(c); err != nil {
-		return what, ids, inJSON, err
-	}
 	switch {
 	case !slices.Contains([]string{"list", "requeue", "discard"}, what):
 		err = cli.Usagef("quarantine %q: want list, requeue or discard", what)
@@ -78,7 +75,7 @@ func quarantineRequest(c *ucli.Context) (what string, ids []string, inJSON bool,
 	case what != "list" && (len(ids) > 0) == c.Bool("all"):
 		err = cli.Usagef("quarantine %s: want IDs, or --all", what)
 	}
-	return what, ids, inJSON, err
+	return what, ids, err
 }
 
 // quarantinedFile is a file in quarantine, as it is printed.

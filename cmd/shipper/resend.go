@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -29,10 +30,10 @@ that waits for it. No shipper may have the buffer open.
 
 Exit status: 0 done, 1 there is no buffer, or nothing waits for the relay, 2 wrong
 command line, 3 something failed.`,
-		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "relay", Category: categoryBuffer, Usage: "`ID`: the buffer of the relay that is lost"},
+		Flags: slices.Concat(
+			cli.Under(categoryBuffer, cli.Text("relay", "`ID`: the buffer of the relay that is lost")),
 			bufferDirFlag(),
-		},
+		),
 		Action: func(c *ucli.Context) error {
 			id, err := lostRelay(c)
 			if err != nil {

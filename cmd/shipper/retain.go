@@ -42,17 +42,17 @@ shippers.
 
 Exit status: 0 everything expired is deleted, 2 wrong command line, 3 something
 expired remains or something failed, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRetention,
-			&ucli.StringFlag{Name: "keep", Usage: "`DURATION`: retention of segments without a class, such as 30d or 12w (default: keep them)"},
-			&cli.ListFlag{Name: "class", Usage: "`CLASS=DURATION`: retention of the segments of a class, such as audit=365d; repeatable (default: keep them)"},
-			&ucli.StringFlag{Name: "max-store-size", Usage: "`SIZE`: maximum size of a store in a directory, such as 10GiB: deletes the oldest days, expired or not, of segments without a class and of every --class (default: no limit)"},
-			&ucli.StringFlag{Name: "cool-after", Usage: "`DURATION`: move segments of all classes to the cool tier this long after the end of their UTC day; at least 1d (default: never)"},
-			&ucli.StringFlag{Name: "cold-after", Usage: "`DURATION`: the same for the cold tier; longer than --cool-after (default: never)"},
-		), cli.Categorize(categoryLimits,
-			&ucli.BoolFlag{Name: "dry-run", Usage: "print what would be deleted and moved, and the cost, and change nothing"},
-			&ucli.BoolFlag{Name: "force", Usage: "allow a retention of less than a day, and a clock that differs from that of storage"},
+		Flags: slices.Concat(cli.Under(categoryStore, storesFlag(), authFlag()), cli.Under(categoryRetention,
+			cli.Text("keep", "`DURATION`: retention of segments without a class, such as 30d or 12w (default: keep them)"),
+			cli.Repeated("class", "`CLASS=DURATION`: retention of the segments of a class, such as audit=365d; repeatable (default: keep them)"),
+			cli.Text("max-store-size", "`SIZE`: maximum size of a store in a directory, such as 10GiB: deletes the oldest days, expired or not, of segments without a class and of every --class (default: no limit)"),
+			cli.Text("cool-after", "`DURATION`: move segments of all classes to the cool tier this long after the end of their UTC day; at least 1d (default: never)"),
+			cli.Text("cold-after", "`DURATION`: the same for the cold tier; longer than --cool-after (default: never)"),
+		), cli.Under(categoryLimits,
+			cli.Switch("dry-run", "print what would be deleted and moved, and the cost, and change nothing"),
+			cli.Switch("force", "allow a retention of less than a day, and a clock that differs from that of storage"),
 			rateFlag("deleted or moved"),
-		), []ucli.Flag{outputFlag("one object per store")}),
+		), outputFlag("one object per store")),
 		Action: (&maintenance[retaining, retention.Report]{settings: retainSettings, job: retain}).run,
 	}
 }

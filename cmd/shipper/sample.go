@@ -46,10 +46,6 @@ const (
 
 // sample prints what the shipper recognizes in the first lines of a file.
 func sample(c *ucli.Context, path string) error {
-	asJSON, err := asJSON(c)
-	if err != nil {
-		return err
-	}
 	in, metrics, err := sampleInput(c, path)
 	if err != nil {
 		return err
@@ -64,7 +60,7 @@ func sample(c *ucli.Context, path string) error {
 		return exitError(err)
 	}
 	judged := judge(records, now)
-	if asJSON {
+	if asJSON(c) {
 		return writeSampleJSON(c.App.Writer, judged)
 	}
 	lines := bytes.Count(text, []byte{'\n'})

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -45,30 +46,23 @@ OLDEST is the age of the oldest record in a sealed batch.
 
 Exit status: 0 done, 1 there is no buffer in the state directory, 2 wrong command
 line, 3 a buffer cannot be read.`,
-		Flags: []ucli.Flag{
-			bufferDirFlag(),
-			outputFlag("one object per line"),
-		},
+		Flags: slices.Concat(bufferDirFlag(), outputFlag("one object per line")),
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 0 {
 				return hint.Wrap(cli.Usagef("status takes no arguments"), "name a directory with --buffer-dir")
-			}
-			asJSON, err := asJSON(c)
-			if err != nil {
-				return err
 			}
 			dirs, err := bufferDirs(c.Context, c.String("buffer-dir"))
 			if err != nil {
 				return err
 			}
-			return showStatus(c.Context, c.App.Writer, dirs, asJSON, time.Now())
+			return showStatus(c.Context, c.App.Writer, dirs, asJSON(c), time.Now())
 		},
 	}
 }
 
 // bufferDirFlag is --buffer-dir of the commands for several buffers.
-func bufferDirFlag() ucli.Flag {
-	return &ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of one buffer (default: all in the state directory)"}
+func bufferDirFlag() []ucli.Flag {
+	return cli.Under(categoryBuffer, cli.Text("buffer-dir", "`DIR`: directory of one buffer (default: all in the state directory)"))
 }
 
 // noBuffer returns an error of a buffer's directory, with a hint if there is no buffer in it.

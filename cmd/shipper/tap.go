@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,12 +51,15 @@ Records that a rule drops or a tap skips still count as read.
 
 Exit status: 0 done, interrupted, or the shipper ended, 1 no shipper runs, 2 wrong
 command line, 3 failed.`,
-		Flags: []ucli.Flag{
-			&ucli.StringFlag{Name: "buffer-dir", Category: categoryBuffer, Usage: "`DIR`: directory of the shipper's buffer (default: the only one in use in the state directory)"},
-			&cli.ListFlag{Name: "where", Category: categoryRecords, Usage: "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true"},
-			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Category: categoryOutput, Usage: "`N`: end after N records (default: no limit)"},
-			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: categoryOutput, Value: textFormat, Usage: "`FORMAT`: text, or json (one object per line)"},
-		},
+		Flags: slices.Concat(
+			cli.Under(categoryBuffer, cli.Text("buffer-dir", "`DIR`: directory of the shipper's buffer (default: the only one in use in the state directory)")),
+			cli.Under(categoryRecords, cli.Repeated("where", "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true")),
+			cli.Under(
+				categoryOutput,
+				cli.Number("limit,n", "`N`: end after N records (default: no limit)"),
+				cli.Text("output,o=text|json", "`FORMAT`: text, or json (one object per line)"),
+			),
+		),
 		Action: func(c *ucli.Context) error {
 			t, err := newTapping(c, time.Now())
 			if err != nil {
@@ -100,12 +104,8 @@ func newTapping(c *ucli.Context, now time.Time) (*tapping, error) {
 	if c.NArg() > 0 {
 		return nil, hint.Wrap(cli.Usagef("tap takes no arguments"), "name a directory with --buffer-dir, and conditions with --where")
 	}
-	format := c.String("output")
-	if err := cli.OneOf("output", format, textFormat, jsonFormat); err != nil {
-		return nil, err
-	}
 	t := &tapping{
-		out: bufio.NewWriter(c.App.Writer), notes: c.App.ErrWriter, json: format == jsonFormat, limit: c.Int("limit"),
+		out: bufio.NewWriter(c.App.Writer), notes: c.App.ErrWriter, json: asJSON(c), limit: c.Int("limit"),
 		parsers: map[string]*tapFields{}, reported: now,
 	}
 	if c.IsSet("limit") && t.limit < 1 {

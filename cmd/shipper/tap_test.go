@@ -200,7 +200,7 @@ func TestTapExamples(t *testing.T) {
 	shipper := startIn(t, dir, "run", "--service", "web", "--instance", "host-1", "--store", "s")
 	shipper.until(t, `"started"`)
 	examples := strings.Split(tapCommand().UsageText, "\n")
-	for _, format := range []string{textFormat, jsonFormat} {
+	for _, format := range []string{"text", jsonFormat} {
 		examples = append(examples, "shipper tap --output "+format+" --limit 1 --where 'status >= 500' --where has(status)")
 	}
 	for _, example := range examples {

@@ -42,10 +42,10 @@ while shippers run: differences are checked again after two to ten seconds.
 
 Exit status: 0 no difference, 2 wrong command line, 3 there are differences or
 something could not be read, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
-			&ucli.BoolFlag{Name: "deep", Usage: "also read each segment's footer, and compare it"},
-			&ucli.BoolFlag{Name: "full", Usage: "read whole segments, and check every checksum and record; includes --deep"},
-		), []ucli.Flag{outputFlag("one object per difference, then the report")}),
+		Flags: slices.Concat(auditFlags(), cli.Under(categoryDepth,
+			cli.Switch("deep", "also read each segment's footer, and compare it"),
+			cli.Switch("full", "read whole segments, and check every checksum and record; includes --deep"),
+		), outputFlag("one object per difference, then the report")),
 		Action: func(c *ucli.Context) error { return auditStores(c, false) },
 	}
 }
@@ -68,20 +68,20 @@ With --deep it also compares the data that only the segments' footers contain
 
 Exit status: 0 the index is correct, 2 wrong command line, 3 something could not be
 repaired or read, 4 access denied, 130 interrupted.`,
-		Flags: slices.Concat(auditFlags(), cli.Categorize(categoryDepth,
-			&ucli.BoolFlag{Name: "deep", Usage: "also compare each entity with its segment's footer"},
-		), []ucli.Flag{outputFlag("one object per remaining difference, then the report")}),
+		Flags: slices.Concat(auditFlags(), cli.Under(categoryDepth,
+			cli.Switch("deep", "also compare each entity with its segment's footer"),
+		), outputFlag("one object per remaining difference, then the report")),
 		Action: func(c *ucli.Context) error { return auditStores(c, true) },
 	}
 }
 
 // auditFlags are the flags of verify and reindex.
 func auditFlags() []ucli.Flag {
-	return slices.Concat(cli.Categorize(categoryStore, storesFlag(), authFlag()), cli.Categorize(categoryRange,
+	return slices.Concat(cli.Under(categoryStore, storesFlag(), authFlag()), cli.Under(categoryRange,
 		servicesFlag(),
-		&ucli.StringFlag{Name: "since", Usage: "`TIME`: first UTC day, as a duration before now or a time: 7d, yesterday; not with --from (default: all)"},
-		&ucli.StringFlag{Name: "from", Usage: "`TIME`: first UTC day: 2026-11-20, yesterday, -30d (default: all)"},
-		&ucli.StringFlag{Name: "to", Usage: "`TIME`: end of the range, exclusive, rounded up to a UTC day (default: no limit)"},
+		cli.Text("since", "`TIME`: first UTC day, as a duration before now or a time: 7d, yesterday; not with --from (default: all)"),
+		cli.Text("from", "`TIME`: first UTC day: 2026-11-20, yesterday, -30d (default: all)"),
+		cli.Text("to", "`TIME`: end of the range, exclusive, rounded up to a UTC day (default: no limit)"),
 	))
 }
 

@@ -80,6 +80,8 @@ type Program struct {
 	OtherNames map[string]string
 	// Variables are the environment variables that it reads.
 	Variables []Variable
+	// Rules are the rules for flags that are given together.
+	Rules []Rule
 	// Manual names the page of the documentation.
 	Manual string
 }
@@ -124,13 +126,13 @@ func Report(w io.Writer, name string, err error) {
 
 func run(ctx context.Context, p Program, args []string) error {
 	name := commandName(p, args)
-	command, flags, rest := p.Command(name), []ucli.Flag{versionFlag()}, args[1:]
+	command, flags, rest := p.Command(name), Under("", Switch("version,v", "")), args[1:]
 	if command != nil {
 		flags, rest = slices.Clone(command.Flags), args[2:]
 	} else if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
 		return p.unknownCommand(rest[i], rest)
 	}
-	permuted, err := Permute(append(flags, helpFlag()), rest)
+	permuted, err := Permute(append(flags, Under("", Switch("help,h", ""))...), rest)
 	if err != nil {
 		return err
 	}
@@ -164,6 +166,9 @@ func act(ctx context.Context, p Program, command *ucli.Command, args []string) e
 	}
 	c := ucli.NewContext(p.App, set, nil)
 	c.Context, c.Command = ctx, command
+	if err := check(c, p.Rules); err != nil {
+		return err
+	}
 	return command.Action(c)
 }
 

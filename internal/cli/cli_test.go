@@ -19,18 +19,19 @@ import (
 )
 
 func flags() []ucli.Flag {
-	return []ucli.Flag{
-		&cli.ListFlag{Name: "service", Aliases: []string{"s"}},
-		&cli.ListFlag{Name: "regexp", Aliases: []string{"e"}},
-		&cli.ListFlag{Name: "level", Aliases: []string{"l"}, Commas: true},
-		&cli.ListFlag{Name: "class", AllowEmpty: true, EnvVars: []string{"CLI_TEST_CLASS"}},
-		&ucli.Float64Flag{Name: "cost"},
-		cli.Clearable{StringFlag: &ucli.StringFlag{Name: "name"}},
-		&ucli.BoolFlag{Name: "ignore-case", Aliases: []string{"i"}},
-		&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}},
-		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}},
-		&ucli.StringFlag{Name: "from"},
-	}
+	return cli.Under(
+		"",
+		cli.Repeated("service,s", ""),
+		cli.Repeated("regexp,e", ""),
+		cli.Items("level,l", ""),
+		cli.Repeated("class=$CLI_TEST_CLASS", "").Clearable(),
+		cli.Decimal("cost", ""),
+		cli.Text("name", "").Clearable(),
+		cli.Switch("ignore-case,i", ""),
+		cli.Switch("follow,f", ""),
+		cli.Number("limit,n", ""),
+		cli.Text("from", ""),
+	)
 }
 
 func TestPermute(t *testing.T) {

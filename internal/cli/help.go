@@ -17,15 +17,6 @@ const (
 	textColumn = 26
 )
 
-// helpFlag is a flag of every command, and of the program. The help of a command omits it.
-func helpFlag() ucli.Flag {
-	return &ucli.BoolFlag{Name: "help", Aliases: []string{"h"}, Hidden: true}
-}
-
-func versionFlag() ucli.Flag {
-	return &ucli.BoolFlag{Name: "version", Aliases: []string{"v"}, Hidden: true}
-}
-
 // writeHelp prints the help of a command, of the whole program if c is nil.
 func (p Program) writeHelp(c *ucli.Command) error {
 	h := &help{}
@@ -65,12 +56,10 @@ func (h *help) command(p Program, c *ucli.Command) {
 	}
 	fmt.Fprintf(h, "\n%s\n", strings.Join(usage, " "))
 	h.text(c.Description)
-	for _, category := range Categories(c) {
-		fmt.Fprintf(h, "\n%s:\n", cmp.Or(category, "Flags"))
-		for _, f := range c.VisibleFlags() {
-			if CategoryOf(f) == category {
-				h.flag(f)
-			}
+	for _, s := range Sections(c) {
+		fmt.Fprintf(h, "\n%s:\n", s.Heading)
+		for i := range s.Flags {
+			h.flag(&s.Flags[i])
 		}
 	}
 	h.variables(p, c.Name)
@@ -102,28 +91,17 @@ func (h *help) text(text string) {
 	}
 }
 
-func (h *help) flag(f ucli.Flag) {
-	d, ok := f.(ucli.DocGenerationFlag)
-	if !ok {
-		return
-	}
-	placeholder, usage := Placeholder(d.GetUsage())
-	var names []string
-	for _, name := range f.Names() {
-		names = append(names, Dashed(name))
-	}
+func (h *help) flag(d *Doc) {
+	names := slices.Clone(d.Names)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(min(len(a), 3), min(len(b), 3)) })
 	head := strings.Join(names, ", ")
 	if len(names) == 1 {
 		head = "    " + head
 	}
 	if d.TakesValue() {
-		head += " " + placeholder
+		head += " " + d.Placeholder
 	}
-	if value := Default(d); value != "" {
-		usage += " (default: " + value + ")"
-	}
-	h.entry("  "+head, usage)
+	h.entry("  "+head, d.Usage)
 }
 
 func (h *help) variables(p Program, command string) {
@@ -172,69 +150,4 @@ func wrap(text string, width int) (lines []string) {
 		line += word
 	}
 	return append(lines, line)
-}
-
-// Categories are the headings of a command's flags, in the order of the flags.
-func Categories(c *ucli.Command) (all []string) {
-	for _, f := range c.VisibleFlags() {
-		if category := CategoryOf(f); !slices.Contains(all, category) {
-			all = append(all, category)
-		}
-	}
-	return all
-}
-
-// CategoryOf is the heading of a flag.
-func CategoryOf(f ucli.Flag) string {
-	if f, ok := f.(ucli.CategorizableFlag); ok {
-		return f.GetCategory()
-	}
-	return ""
-}
-
-// Categorize puts flags without a heading under a heading.
-func Categorize(category string, flags ...ucli.Flag) []ucli.Flag {
-	set := func(to *string) {
-		*to = cmp.Or(*to, category)
-	}
-	for _, f := range flags {
-		switch f := f.(type) {
-		case *ListFlag:
-			set(&f.Category)
-		case Clearable:
-			set(&f.Category)
-		case *ucli.StringFlag:
-			set(&f.Category)
-		case *ucli.BoolFlag:
-			set(&f.Category)
-		case *ucli.IntFlag:
-			set(&f.Category)
-		case *ucli.Float64Flag:
-			set(&f.Category)
-		}
-	}
-	return flags
-}
-
-// Default returns the text of a flag's default, "" if there is none.
-func Default(f ucli.DocGenerationFlag) string {
-	value := strings.Trim(f.GetDefaultText(), `"`)
-	if !f.TakesValue() || value == "0" {
-		return ""
-	}
-	return value
-}
-
-// Placeholder splits the placeholder off a flag's usage: for "`SIZE`: maximum of something" it is SIZE. In the middle of
-// the text, as in "at most this `SIZE`", the placeholder remains in the text.
-func Placeholder(usage string) (placeholder, text string) {
-	before, rest, ok := strings.Cut(usage, "`")
-	name, after, closed := strings.Cut(rest, "`")
-	if !ok || !closed {
-		return "", usage
-	}
-	if text, prefix := strings.CutPrefix(after, ": "); prefix && before == "" {
-		return name, text
-	}
-	return name, before + name + after
 }

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/hint"
-	"logstow/internal/list"
 	"logstow/internal/suggest"
 )
 
@@ -67,7 +64,7 @@ func (p *permuter) long(arg string) error {
 		return unknown(p.flags, arg)
 	case joined:
 		return p.value(f, "--"+name, value)
-	case !TakesValue(f):
+	case f.kind == toggle:
 		return p.turnOn(f)
 	case len(p.args) == 0:
 		return Usagef("%s needs a value", arg)
@@ -83,7 +80,7 @@ func (p *permuter) short(arg string) error {
 		if f == nil {
 			return unknown(p.flags, arg)
 		}
-		if !TakesValue(f) {
+		if f.kind == toggle {
 			if err := p.turnOn(f); err != nil {
 				return err
 			}
@@ -102,8 +99,8 @@ func (p *permuter) short(arg string) error {
 }
 
 // turnOn processes a switch without a value.
-func (p *permuter) turnOn(f ucli.Flag) error {
-	name := Dashed(f.Names()[0])
+func (p *permuter) turnOn(f *declared) error {
+	name := f.String()
 	before, again := p.seen[name]
 	if again && before != "" {
 		return twice(name)
@@ -116,12 +113,15 @@ func (p *permuter) turnOn(f ucli.Flag) error {
 }
 
 // value processes a flag, as typed, with a value.
-func (p *permuter) value(f ucli.Flag, typed, value string) error {
-	if err := checkValue(f, typed, value); err != nil {
+func (p *permuter) value(f *declared, typed, value string) error {
+	if value == "" && !f.clearable {
+		return hint.Wrap(Usagef("%s has an empty value", typed), "omit %s; a shell variable in its value may be unset", typed)
+	}
+	if err := f.check(typed, value); err != nil {
 		return err
 	}
-	name := Dashed(f.Names()[0])
-	if _, list := f.(*ListFlag); !list {
+	name := f.String()
+	if !f.isList() {
 		if _, again := p.seen[name]; again {
 			return twice(name)
 		}
@@ -135,65 +135,14 @@ func twice(name string) error {
 	return hint.Wrap(Usagef("%s is given more than once", name), "give it once")
 }
 
-// checkValue reports an invalid value of a flag.
-func checkValue(f ucli.Flag, typed, value string) error {
-	if value == "" && !allowsEmpty(f) {
-		return hint.Wrap(Usagef("%s has an empty value", typed), "omit %s; a shell variable in its value may be unset", typed)
-	}
-	switch f := f.(type) {
-	case *ListFlag:
-		if f.Commas {
-			if _, err := list.Texts(value); err != nil {
-				return Usagef("%s: %w", typed, err)
-			}
-		}
-	case *ucli.IntFlag:
-		if _, err := strconv.Atoi(value); err != nil {
-			return Usagef("%s %q: want a whole number", typed, value)
-		}
-	case *ucli.Float64Flag:
-		if _, err := strconv.ParseFloat(value, 64); err != nil {
-			return Usagef("%s %q: want a number", typed, value)
-		}
-	case *ucli.BoolFlag:
-		if _, err := strconv.ParseBool(value); err != nil {
-			return Usagef("%s=%s: want true or false, or %s alone", typed, value, typed)
-		}
-	}
-	return nil
-}
-
-// Clearable is a flag of one value that may be empty: that overrides another source.
-type Clearable struct{ *ucli.StringFlag }
-
-func allowsEmpty(f ucli.Flag) bool {
-	switch f := f.(type) {
-	case Clearable:
-		return true
-	case *ListFlag:
-		return f.AllowEmpty
-	}
-	return false
-}
-
-func find(flags []ucli.Flag, name string) ucli.Flag {
+// find returns the flag with a name; nil if there is none.
+func find(flags []ucli.Flag, name string) *declared {
 	for _, f := range flags {
 		if slices.Contains(f.Names(), name) {
-			return f
+			return f.(*declared)
 		}
 	}
 	return nil
-}
-
-// TakesValue reports whether a flag takes a value; others are switches.
-func TakesValue(f ucli.Flag) bool {
-	d, ok := f.(ucli.DocGenerationFlag)
-	return ok && d.TakesValue()
-}
-
-// words are the words of a usage.
-func words(usage string) []string {
-	return strings.FieldsFunc(usage, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // unknown reports an unknown flag with the nearest flag or, for a pattern that only looks like a
@@ -205,7 +154,7 @@ func unknown(flags []ucli.Flag, arg string) error {
 		names = append(names, f.Names()...)
 	}
 	err := Usagef("unknown flag %s", arg)
-	if f, ok := find(flags, "output").(ucli.DocGenerationFlag); ok && slices.Contains(words(f.GetUsage()), name) { // --json
+	if f := find(flags, "output"); f != nil && slices.Contains(f.words, name) { // --json
 		return hint.Wrap(err, "did you mean --output %s?", name)
 	}
 	if f := find(flags, name); f != nil && len(name) == 1 { // --s

@@ -81,43 +81,35 @@ func completions(app *ucli.App, words []string, values func(flag string, words [
 		}
 		return append(all, "--help", "--version")
 	}
+	known := func(d *cli.Doc) []string {
+		if len(d.Words) > 0 || values == nil {
+			return d.Words
+		}
+		return values(strings.TrimLeft(d.Names[0], "-"), words)
+	}
 	last := words[len(words)-1]
 	name, _, joined := strings.Cut(last, "=")
-	switch f := flagOf(command, name); {
-	case f != nil && values == nil && (joined || cli.TakesValue(f)):
-		return nil
-	case joined && f != nil:
-		for _, value := range values(f.Names()[0], words) {
+	docs := cli.Docs(command)
+	at := slices.IndexFunc(docs, func(d cli.Doc) bool { return slices.Contains(d.Names, name) })
+	switch {
+	case at >= 0 && joined:
+		for _, value := range known(&docs[at]) {
 			all = append(all, name+"="+value)
 		}
 		return all
-	case f != nil && cli.TakesValue(f):
-		return values(f.Names()[0], words)
+	case at >= 0 && docs[at].TakesValue():
+		return known(&docs[at])
 	case command.Name == "completion" && len(words) == 1:
 		return shells()
 	case !strings.HasPrefix(last, "-"):
 		return nil
 	}
-	for _, f := range command.VisibleFlags() {
-		about := ""
-		if d, ok := f.(ucli.DocGenerationFlag); ok {
-			_, about = cli.Placeholder(d.GetUsage())
-		}
-		for _, n := range f.Names() {
-			if len(n) > 1 {
-				all = append(all, cli.Dashed(n)+"\t"+about)
+	for i := range docs {
+		for _, name := range docs[i].Names {
+			if len(name) > len("-x") {
+				all = append(all, name+"\t"+docs[i].About)
 			}
 		}
 	}
 	return append(all, "--help")
-}
-
-func flagOf(c *ucli.Command, word string) ucli.Flag {
-	name := strings.TrimLeft(word, "-")
-	for _, f := range c.Flags {
-		if word != name && slices.Contains(f.Names(), name) {
-			return f
-		}
-	}
-	return nil
 }

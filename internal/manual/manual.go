@@ -63,14 +63,10 @@ func (p *page) command(app *ucli.App, c *ucli.Command) {
 	p.line("%s.", escape(c.Usage))
 	p.examples(c.UsageText)
 	p.text(c.Description)
-	for _, category := range cli.Categories(c) {
-		if category != "" {
-			p.line(".PP\n\\fI%s\\fR", escape(category))
-		}
-		for _, f := range c.VisibleFlags() {
-			if cli.CategoryOf(f) == category {
-				p.flag(f)
-			}
+	for _, s := range cli.Sections(c) {
+		p.line(".PP\n\\fI%s\\fR", escape(s.Heading))
+		for i := range s.Flags {
+			p.flag(&s.Flags[i])
 		}
 	}
 }
@@ -107,27 +103,16 @@ func (p *page) text(text string) {
 	}
 }
 
-func (p *page) flag(f ucli.Flag) {
-	d, ok := f.(ucli.DocGenerationFlag)
-	if !ok {
-		return
-	}
-	placeholder, usage := cli.Placeholder(d.GetUsage())
+func (p *page) flag(d *cli.Doc) {
 	var names []string
-	for _, name := range f.Names() {
-		names = append(names, "\\fB"+escape(cli.Dashed(name))+"\\fR")
+	for _, name := range d.Names {
+		names = append(names, "\\fB"+escape(name)+"\\fR")
 	}
 	head := strings.Join(names, ", ")
 	if d.TakesValue() {
-		if placeholder == "" {
-			placeholder = "VALUE"
-		}
-		head += " \\fI" + escape(placeholder) + "\\fR"
+		head += " \\fI" + escape(d.Placeholder) + "\\fR"
 	}
-	if value := cli.Default(d); value != "" {
-		usage += " (default: " + value + ")"
-	}
-	p.line(".TP\n%s\n%s", head, escape(usage))
+	p.line(".TP\n%s\n%s", head, escape(d.Usage))
 }
 
 // escape keeps roff from reading text as requests.

@@ -20,11 +20,12 @@ func sample() *cli.Program {
 			{
 				Name: "run", Usage: "read and 'ship'", ArgsUsage: "[FILE|-]...",
 				Description: "First line\n.not a request\n'nor this\n\n  as    it\n  \\n stands\n\nLast.",
-				Flags: []ucli.Flag{
-					&ucli.StringFlag{Name: "store", Aliases: []string{"s"}, EnvVars: []string{"SHIP_STORE"}, Usage: "where to: a `DIRECTORY`, isn't it", Value: "x-y"},
-					&ucli.BoolFlag{Name: "once", Usage: "end at the end"},
-					&ucli.StringFlag{Name: "secret", Hidden: true},
-				},
+				Flags: cli.Under(
+					"",
+					cli.Text("store,s=x-y", "where to: a `DIRECTORY`, isn't it"),
+					cli.Switch("once", "end at the end"),
+					cli.Hidden("secret", ""),
+				),
 			},
 			{Name: "status", Usage: "print the state"},
 		},

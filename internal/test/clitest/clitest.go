@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	ucli "github.com/urfave/cli/v2"
-
 	"logstow/internal/cli"
 	"logstow/internal/manual"
 )
@@ -37,8 +35,10 @@ func Help(t *testing.T, make func() *cli.Program) {
 			continue
 		}
 		check(t, make, c.Name)
-		for _, f := range c.Flags {
-			checkFlag(t, c.Name, f)
+		for _, s := range cli.Sections(c) {
+			for i := range s.Flags {
+				checkFlag(t, c.Name+" "+s.Flags[i].Names[0], &s, &s.Flags[i])
+			}
 		}
 	}
 	checkManual(t, make())
@@ -113,27 +113,16 @@ func Words(line string) (words []string) {
 	return slices.DeleteFunc(words, func(w string) bool { return w == "" })
 }
 
-func checkFlag(t *testing.T, command string, f ucli.Flag) {
+func checkFlag(t *testing.T, name string, s *cli.Section, d *cli.Doc) {
 	t.Helper()
-	if v, ok := f.(ucli.VisibleFlag); ok && !v.IsVisible() {
-		return
-	}
-	name := command + " " + cli.Dashed(f.Names()[0])
-	switch f.(type) {
-	case *cli.ListFlag, cli.Clearable, *ucli.StringFlag, *ucli.BoolFlag, *ucli.IntFlag, *ucli.Float64Flag:
-	default:
-		t.Errorf("%s: flags of the type %T are not used: their values are not taken as typed", name, f)
-	}
-	if cli.CategoryOf(f) == "" {
+	if s.Heading == "" {
 		t.Errorf("%s: no heading", name)
 	}
-	usage := f.(ucli.DocGenerationFlag).GetUsage()
-	placeholder, text := cli.Placeholder(usage)
-	if cli.TakesValue(f) != (placeholder != "") || placeholder != "" && !slices.Contains(placeholders(), placeholder) {
-		t.Errorf("%s: placeholder %q", name, placeholder)
+	if d.TakesValue() && !slices.Contains(placeholders(), d.Placeholder) {
+		t.Errorf("%s: placeholder %q", name, d.Placeholder)
 	}
-	if text == "" || strings.HasSuffix(text, ".") || text[0] >= 'A' && text[0] <= 'Z' && !strings.HasPrefix(text, "Azure") {
-		t.Errorf("%s: usage %q", name, text)
+	if d.About == "" || strings.HasSuffix(d.About, ".") || d.About[0] >= 'A' && d.About[0] <= 'Z' && !strings.HasPrefix(d.About, "Azure") {
+		t.Errorf("%s: usage %q", name, d.About)
 	}
 }
 
@@ -144,17 +133,14 @@ func checkManual(t *testing.T, p *cli.Program) {
 	page := manual.Man(p)
 	plain := strings.NewReplacer(`\-`, "-", `\fB`, "", `\fR`, "").Replace(page)
 	for _, c := range p.Commands {
-		for _, f := range c.Flags {
-			if !c.Hidden && !strings.Contains(plain, cli.Dashed(f.Names()[0])) {
-				t.Errorf("man page: no %s of %s", f.Names()[0], c.Name)
+		for _, d := range cli.Docs(c) {
+			if !c.Hidden && !strings.Contains(plain, d.Names[0]) {
+				t.Errorf("man page: no %s of %s", d.Names[0], c.Name)
 			}
-			d := f.(ucli.DocGenerationFlag)
-			for _, name := range d.GetEnvVars() {
-				if !slices.ContainsFunc(p.Variables, func(v cli.Variable) bool {
-					return v.Name == name && (len(v.Commands) == 0 || slices.Contains(v.Commands, c.Name))
-				}) {
-					t.Errorf("the help of %s does not name %s", c.Name, name)
-				}
+			if d.Variable != "" && !slices.ContainsFunc(p.Variables, func(v cli.Variable) bool {
+				return v.Name == d.Variable && (len(v.Commands) == 0 || slices.Contains(v.Commands, c.Name))
+			}) {
+				t.Errorf("the help of %s does not name %s", c.Name, d.Variable)
 			}
 		}
 	}

@@ -114,11 +114,9 @@ func TestReferenceEnvironment(t *testing.T) {
 						add(n.Values[i])
 					}
 				}
-			case *ast.KeyValueExpr: // EnvVars: []string{"LOGSTOW_STORE"}
-				if list, ok := n.Value.(*ast.CompositeLit); ok && lastName(n.Key) == "EnvVars" {
-					for _, e := range list.Elts {
-						add(e)
-					}
+			case *ast.BasicLit: // cli.Text("config=$LOGSTOW_CONFIG", …)
+				if _, name, ok := strings.Cut(n.Value, "=$"); ok {
+					add(&ast.BasicLit{Kind: token.STRING, Value: `"` + name})
 				}
 			}
 			return true
