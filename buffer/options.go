@@ -10,6 +10,7 @@ import (
 	"logstow/buffer/batching"
 	"logstow/buffer/disk"
 	"logstow/columns"
+	"logstow/internal/logging"
 	"logstow/record"
 )
 
@@ -166,9 +167,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	var errs []error
 	if o.MaxUnindexed < 0 {
 		errs = append(errs, fmt.Errorf("unindexed batches %d: want more than 0", o.MaxUnindexed))

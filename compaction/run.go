@@ -16,6 +16,7 @@ import (
 	"logstow/columns"
 	"logstow/internal/crashpoint"
 	"logstow/internal/hint"
+	"logstow/internal/logging"
 	"logstow/internal/price"
 	"logstow/internal/problems"
 	"logstow/internal/retry"
@@ -163,9 +164,7 @@ func newRun(s store.Store, o Options) *run {
 	if o.Progress == nil {
 		o.Progress = new(Progress)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	if o.memory == 0 {
 		o.memory = openBytes
 	}

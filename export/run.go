@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"logstow/catalog"
 	"logstow/export/datafile"
 	"logstow/export/delta"
+	"logstow/internal/logging"
 	"logstow/internal/price"
 	"logstow/internal/problems"
 	"logstow/internal/retry"
@@ -57,9 +57,7 @@ func newRun(s store.Store, to Destination, o Options) *run {
 	if o.Progress == nil {
 		o.Progress = new(Progress)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	if o.FileSize == 0 {
 		o.FileSize = fileSize
 	}

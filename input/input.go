@@ -13,6 +13,7 @@ import (
 	"logstow/buffer"
 	"logstow/input/dedupe"
 	"logstow/input/listen"
+	"logstow/internal/logging"
 	"logstow/message/parse"
 	"logstow/record"
 	"logstow/record/recognize"
@@ -112,9 +113,7 @@ func (o Options) WithDefaults() (Options, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	if o.Recognize.Parser == nil {
 		o.Recognize.Parser = parse.Auto()
 	}

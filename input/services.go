@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"logstow/blobnaming"
+	"logstow/internal/logging"
 )
 
 // DefaultMaxServices is the default number of distinct services that the senders of an input can create.
@@ -26,9 +27,7 @@ func NewServices(limit int, log *slog.Logger) *Services {
 	if limit <= 0 {
 		limit = DefaultMaxServices
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = logging.OrDiscard(log)
 	return &Services{limit: limit, log: log}
 }
 

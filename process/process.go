@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/internal/logging"
 	"logstow/record"
 	"logstow/record/attributes"
 )
@@ -109,9 +110,7 @@ func New(opts Options) (input.Processor, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = logging.OrDiscard(opts.Log)
 	p := &processor{dropped: opts.dropTally(reasonDrop), notKept: opts.dropTally(reasonKeep), observer: opts.Observer}
 	var err error
 	if p.redactor, err = newRedactor(&opts); err != nil {

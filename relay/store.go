@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"logstow/internal/logging"
 	"logstow/store"
 )
 
@@ -43,9 +44,7 @@ func Open(opts Options) (*Store, error) {
 	if err != nil {
 		return nil, &store.Error{Op: "open", Object: opts.Name, Class: store.ErrInvalid, Err: err}
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = logging.OrDiscard(opts.Log)
 	p, err := newPool(addresses, opts)
 	if err != nil {
 		return nil, err

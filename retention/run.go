@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"logstow/catalog"
+	"logstow/internal/logging"
 	"logstow/internal/price"
 	"logstow/internal/problems"
 	"logstow/internal/retry"
@@ -146,9 +147,7 @@ func newRun(s store.Store, o Options) *run {
 	if o.Progress == nil {
 		o.Progress = new(Progress)
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	limit := rate.Inf
 	if o.Rate > 0 {
 		limit = rate.Limit(o.Rate)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"logstow/internal/hint"
+	"logstow/internal/logging"
 	"logstow/metrics"
 	"logstow/serve/access"
 	"logstow/serve/limits"
@@ -95,9 +96,7 @@ func (o *Options) check() error {
 		return hint.Wrap(errors.New("TLS requires a certificate and its key"), "give both --tls-cert and --tls-key")
 	}
 	o.Listen = net.JoinHostPort(host, port)
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	if o.times == (times{}) {
 		o.times = defaultTimes()
 	}

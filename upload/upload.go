@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/internal/logging"
 	"logstow/store"
 )
 
@@ -88,9 +89,7 @@ func (o Options) withDefaults() Options {
 	if o.Random == nil {
 		o.Random = rand.Uint64N
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = logging.OrDiscard(o.Log)
 	return o
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"logstow/internal/logging"
 	"logstow/internal/retry"
 	"logstow/store"
 )
@@ -101,9 +102,7 @@ type Flusher struct {
 
 // NewFlusher makes a Flusher; Run runs it.
 func NewFlusher(opts FlusherOptions) *Flusher {
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = logging.OrDiscard(opts.Log)
 	if opts.Senders == nil {
 		opts.Senders = NewSenders()
 	}

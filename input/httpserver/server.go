@@ -17,6 +17,7 @@ import (
 	"logstow/input"
 	"logstow/input/listen"
 	"logstow/internal/httpframing"
+	"logstow/internal/logging"
 )
 
 const (
@@ -72,9 +73,7 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 		return nil, errors.New("an HTTP input requires an address, such as 127.0.0.1:4318")
 	}
 	opts.Endpoint = opts.WithDefaults()
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = logging.OrDiscard(opts.Log)
 	s := &Server{opts: opts, mux: http.NewServeMux()}
 	for _, r := range routes {
 		r.Register(s.mux)

@@ -16,6 +16,14 @@ func New(to *os.File) *slog.Logger {
 	return slog.New(NewHandler(to, term.IsTerminal(int(to.Fd()))))
 }
 
+// OrDiscard returns the logger; one that discards everything if it is nil.
+func OrDiscard(log *slog.Logger) *slog.Logger {
+	if log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return log
+}
+
 // NewHandler makes a handler that writes text for people, or JSON. In both, the hints of an error are in the attribute
 // hint, and durations are strings, as of [time.Duration.String].
 func NewHandler(to io.Writer, people bool) slog.Handler {

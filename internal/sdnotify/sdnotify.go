@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"logstow/internal/logging"
 )
 
 // States of a service.
@@ -78,9 +80,7 @@ func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Lo
 	if n == nil || n.interval == 0 {
 		return
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log = logging.OrDiscard(log)
 	ticker := time.NewTicker(n.interval / 3)
 	defer ticker.Stop()
 	for {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"logstow/grant"
+	"logstow/internal/logging"
 	"logstow/relay"
 	"logstow/segment"
 	"logstow/store"
@@ -224,10 +225,7 @@ func openRelays(spec string, opts Options) (store.Store, error) {
 func openLocal(ctx context.Context, dir string, opts Options) (store.Store, error) {
 	options := []local.Option{local.Adopt(adopt), local.Notice(opts.Notice)}
 	if opts.Repair {
-		log := opts.Log
-		if log == nil {
-			log = slog.New(slog.DiscardHandler)
-		}
+		log := logging.OrDiscard(opts.Log)
 		options = append(options, local.Repair(log))
 	}
 	if opts.Written {

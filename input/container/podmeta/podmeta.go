@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/internal/logging"
 	"logstow/record"
 	"logstow/record/attributes"
 )
@@ -78,9 +79,7 @@ func New(opts Options) (*Watcher, error) {
 	if len(opts.Labels)+len(opts.Annotations) == 0 {
 		return nil, errors.New("pod metadata requires labels or annotations")
 	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
-	}
+	opts.Log = logging.OrDiscard(opts.Log)
 	a, err := newAPI(&opts)
 	if err != nil {
 		return nil, err
