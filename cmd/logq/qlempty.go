@@ -11,7 +11,6 @@ import (
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
 	"logstow/query"
-	"logstow/query/explain"
 )
 
 // printNothing prints that nothing was found, and the likely reasons.
@@ -26,24 +25,14 @@ func (r *qlRequest) printNothing(ctx context.Context, view *storage.View, stores
 		}
 	}
 	opts := storage.ExplainOptions{Defaulted: !r.ranged, Metric: r.metric(), Instant: r.metric() && r.step == 0}
-	var reasons []query.Reason
-	for _, sel := range engine.Selections(r.query, from.UnixNano(), to.UnixNano()) {
-		found, err := view.Explain(ctx, sel, opts)
-		if err != nil {
-			return err
-		}
-		for _, reason := range found {
-			if !rangeReason(reason) { // its flags are not those of ql
-				reason.Text = correct.InLogQL(&reason)
-			}
-			if !slices.ContainsFunc(reasons, func(other query.Reason) bool { return other.Text == reason.Text }) {
-				reasons = append(reasons, reason)
-			}
-		}
+	reasons, err := view.Explain(ctx, engine.Selections(r.query, from.UnixNano(), to.UnixNano()), opts)
+	if err != nil {
+		return err
 	}
-	stage := func(reason query.Reason) bool { return reason.Code == explain.CodeStage }
-	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
-		reasons = others
+	for i := range reasons {
+		if !rangeReason(reasons[i]) { // its flags are not those of ql
+			reasons[i].Text = correct.InLogQL(&reasons[i])
+		}
 	}
 	reasons = withLayouts(ctx, r.c.String("layout"), stores, reasons)
 	r.printNone(fmt.Sprintf("nothing found %s in %s", r.span, units.Count(len(stores), "store")), reasons)

@@ -24,11 +24,32 @@ type ExplainOptions struct {
 	Metric, Instant bool
 }
 
-// Explain returns the likely reasons why a selection of a query finds no record, the likeliest first, by the rules of [query.Query.Explain].
+// Explain returns the likely reasons why the selections of a query find no record, each once, the likeliest first, by the rules of
+// [query.Query.Explain].
 // It searches the newest records of the range, at most 64 MiB as stored, for the line filters, and looks at some that they find, with the
 // limits of the request. If
 // something could not be read, it returns no reasons; only the end of ctx is an error.
-func (v *View) Explain(ctx context.Context, sel engine.Selection, opts ExplainOptions) ([]query.Reason, error) {
+func (v *View) Explain(ctx context.Context, selections []engine.Selection, opts ExplainOptions) (reasons []query.Reason, err error) {
+	for _, sel := range selections {
+		found, err := v.explain(ctx, sel, opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range found {
+			if !slices.ContainsFunc(reasons, func(other query.Reason) bool { return other.Text == r.Text }) {
+				reasons = append(reasons, r)
+			}
+		}
+	}
+	stage := func(r query.Reason) bool { return r.Code == explain.CodeStage }
+	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
+		return others, nil
+	}
+	return reasons, nil
+}
+
+// explain is Explain for one selection.
+func (v *View) explain(ctx context.Context, sel engine.Selection, opts ExplainOptions) ([]query.Reason, error) {
 	if v.err != nil || sel.From >= sel.To {
 		return nil, v.err
 	}

@@ -34,15 +34,12 @@ func reasonsOf(t *testing.T, view *storage.View, query string) []explain.Reason 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []explain.Reason
-	for _, sel := range engine.Selections(expr, origin().UnixNano(), origin().Add(time.Hour).UnixNano()) {
-		reasons, err := view.Explain(t.Context(), sel, storage.ExplainOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, reasons...)
+	selections := engine.Selections(expr, origin().UnixNano(), origin().Add(time.Hour).UnixNano())
+	reasons, err := view.Explain(t.Context(), selections, storage.ExplainOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all
+	return reasons
 }
 
 func TestExplain(t *testing.T) {
@@ -110,7 +107,7 @@ func TestExplainAccess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	log := parse(t, `{service_name="apii"}`)
-	if _, err := w.view(storage.Access{}).Explain(ctx, engine.Selection{Log: log, From: 0, To: 1}, storage.ExplainOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := w.view(storage.Access{}).Explain(ctx, []engine.Selection{{Log: log, From: 0, To: 1}}, storage.ExplainOptions{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

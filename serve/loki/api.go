@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"logstow/internal/logging"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
@@ -29,7 +30,7 @@ type Backend interface {
 	Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]storage.Field, error)
 	Patterns(ctx context.Context, matchers []*syntax.Matcher, from, to int64, width time.Duration, limit int) ([]storage.Pattern, error)
 	Estimate(ctx context.Context, selections []engine.Selection) (storage.Estimate, error)
-	Explain(ctx context.Context, sel engine.Selection, opts storage.ExplainOptions) ([]query.Reason, error)
+	Explain(ctx context.Context, selections []engine.Selection, opts storage.ExplainOptions) ([]query.Reason, error)
 	Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, poll time.Duration, emit func(*engine.Entry) error, idle func() error) error
 }
 
@@ -108,9 +109,7 @@ func New(opts Options) *API {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = logging.OrDiscard(opts.Logger)
 	if opts.Poll == 0 {
 		opts.Poll = 5 * time.Second
 	}

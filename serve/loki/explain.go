@@ -1,14 +1,12 @@
 package loki
 
 import (
-	"slices"
 	"time"
 
 	"logstow/correct"
 	"logstow/logql/engine"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
-	"logstow/query/explain"
 )
 
 // reasonJSON is a reason in the response of explain.
@@ -61,23 +59,11 @@ func (q *request) reasons(typed *correct.Typed) (reasons []correct.Reason, err e
 		return []correct.Reason{*braces}, nil
 	}
 	_, metric := expr.(syntax.SampleExpr)
-	for _, sel := range engine.Selections(expr, q.from, q.to) {
-		found, err := q.view().Explain(q.ctx, sel, storage.ExplainOptions{Metric: metric})
-		if err != nil {
-			return nil, err
-		}
-		for i := range found {
-			r := typed.Explain(found[i])
-			if !slices.ContainsFunc(reasons, func(other correct.Reason) bool { return other.Text == r.Text }) {
-				reasons = append(reasons, r)
-			}
-		}
+	found, err := q.view().Explain(q.ctx, engine.Selections(expr, q.from, q.to), storage.ExplainOptions{Metric: metric})
+	for i := range found {
+		reasons = append(reasons, typed.Explain(found[i]))
 	}
-	stage := func(r correct.Reason) bool { return r.Code == explain.CodeStage }
-	if others := slices.DeleteFunc(slices.Clone(reasons), stage); len(others) > 0 { // of the other operand
-		return others, nil
-	}
-	return reasons, nil
+	return reasons, err
 }
 
 func reasonsJSON(reasons []correct.Reason) []reasonJSON {

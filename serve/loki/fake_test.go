@@ -223,11 +223,15 @@ func (f *fake) Estimate(_ context.Context, selections []engine.Selection) (stora
 }
 
 // Explain reports that records of other levels are in the range.
-func (f *fake) Explain(_ context.Context, sel engine.Selection, _ storage.ExplainOptions) ([]query.Reason, error) {
+func (f *fake) Explain(_ context.Context, selections []engine.Selection, _ storage.ExplainOptions) ([]query.Reason, error) {
 	if err := f.called("Explain"); err != nil {
 		return nil, err
 	}
-	if len(f.selected(sel.Log.Matchers, sel.From, sel.To)) > 0 {
+	none := func(sel engine.Selection) bool { return len(f.selected(sel.Log.Matchers, sel.From, sel.To)) == 0 }
+	switch {
+	case len(selections) == 0:
+		return nil, nil
+	case !slices.ContainsFunc(selections, none):
 		return []query.Reason{{Code: "stage", Text: "a stage excludes them; omit it", Fact: "a stage excludes them", Corrections: []explain.Correction{{{Kind: explain.FixSelector}}}}}, nil
 	}
 	return []query.Reason{
