@@ -4,6 +4,8 @@ package disk
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -149,4 +151,23 @@ func (f file) fill(size int64) error {
 		err = f.Sync()
 	}
 	return err
+}
+
+// ReadFile returns at most the first most bytes of a file.
+func ReadFile(fsys FS, path string, most int64) (data []byte, err error) {
+	file, err := fsys.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	size, err := file.Size()
+	if err != nil {
+		return nil, err
+	}
+	data = make([]byte, min(size, most))
+	n, err := file.ReadAt(data, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	return data[:n], nil
 }

@@ -81,14 +81,7 @@ func encodeHead(h *Head) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return framed([]byte(magic), buf.Bytes()), nil
-}
-
-func framed(b, payload []byte) []byte {
-	start := len(b)
-	b = append(wal.BeginFrame(b), payload...)
-	wal.EndFrame(b, start)
-	return b
+	return wal.AppendFrame([]byte(magic), buf.Bytes()), nil
 }
 
 func decodeHead(b []byte) (h Head, err error) {
@@ -147,7 +140,7 @@ func encodeState(s State) []byte {
 	enc := msgpack.NewEncoder(&buf)
 	// Writing to a bytes.Buffer cannot fail.
 	_ = errors.Join(enc.EncodeArrayLen(2), enc.EncodeString(s.Store), enc.EncodeString(s.Name))
-	return framed(nil, buf.Bytes())
+	return wal.AppendFrame(nil, buf.Bytes())
 }
 
 // decodeState returns the last state before any damage. The error of damage is ErrDamaged, or ErrTorn

@@ -106,14 +106,8 @@ func quarantinedSeq(file string) (int64, error) {
 // reason reads the reason of a file in quarantine.
 func (d *Dir) reason(file string) string {
 	const maxReason = 64 << 10
-	f, err := d.fs.Open(filepath.Join(d.quarantine, file+reasonSuffix))
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = f.Close() }() // Nothing was written.
-	data := make([]byte, maxReason)
-	n, _ := f.ReadAt(data, 0)
-	return strings.TrimSpace(string(data[:n]))
+	data, _ := disk.ReadFile(d.fs, filepath.Join(d.quarantine, file+reasonSuffix), maxReason) // there may be none
+	return strings.TrimSpace(string(data))
 }
 
 // Requeue verifies every byte of a batch in quarantine and moves it back with its state. The

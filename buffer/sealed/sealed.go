@@ -145,20 +145,11 @@ func (d *Dir) Read(h *Head, off, n int64) (b []byte, err error) {
 // State reads the state of a batch; a missing file is the zero State. With ErrDamaged or
 // ErrTorn it returns the last state before the damage.
 func (d *Dir) State(seq int64) (s State, err error) {
-	file, err := d.fs.Open(d.file(seq, stateSuffix))
+	data, err := disk.ReadFile(d.fs, d.file(seq, stateSuffix), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
 	if err != nil {
-		return s, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return s, err
-	}
-	data := make([]byte, min(size, maxState))
-	if n, err := file.ReadAt(data, 0); int64(n) < int64(len(data)) {
 		return s, err
 	}
 	return decodeState(data)

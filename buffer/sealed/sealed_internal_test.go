@@ -317,7 +317,7 @@ func FuzzHead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// Without a correct checksum the decoder would not be reached.
 		if len(b) > len(magic)+8 && string(b[:len(magic)]) == magic {
-			b = framed([]byte(magic), b[len(magic)+8:])
+			b = wal.AppendFrame([]byte(magic), b[len(magic)+8:])
 		}
 		if h, err := decodeHead(b); err == nil && h.offset > int64(len(b)) {
 			t.Errorf("the segment begins at %d of %d", h.offset, len(b))
@@ -329,7 +329,7 @@ func FuzzState(f *testing.F) {
 	f.Add(append([]byte(stateMagic), encodeState(State{Store: "a", Name: "b"})...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > len(stateMagic)+8 && string(b[:len(stateMagic)]) == stateMagic {
-			b = framed([]byte(stateMagic), b[len(stateMagic)+8:])
+			b = wal.AppendFrame([]byte(stateMagic), b[len(stateMagic)+8:])
 		}
 		_, _ = decodeState(b)
 	})

@@ -27,20 +27,12 @@ const magic = "LSTOWENT"
 // errDamaged reports that a frame has an unexpected payload.
 var errDamaged = errors.New("damaged index entity")
 
-// appendFrame appends one frame with a payload.
-func appendFrame(b, payload []byte) []byte {
-	start := len(b)
-	b = append(wal.BeginFrame(b), payload...)
-	wal.EndFrame(b, start)
-	return b
-}
-
 // encodeHead encodes the beginning of a file: the magic and the frame [store].
 func encodeHead(store string) []byte {
 	var buf bytes.Buffer
 	enc := msgpack.NewEncoder(&buf)
 	_ = errors.Join(enc.EncodeArrayLen(1), enc.EncodeString(store)) // writing to a bytes.Buffer cannot fail
-	return appendFrame([]byte(magic), buf.Bytes())
+	return wal.AppendFrame([]byte(magic), buf.Bytes())
 }
 
 // decodeHead returns the store of a file and the bytes of its entities.
@@ -79,7 +71,7 @@ func encode(b []byte, e *Entity) ([]byte, error) {
 			err = errors.Join(err, enc.EncodeUint(n))
 		}
 	}
-	return appendFrame(b, buf.Bytes()), err
+	return wal.AppendFrame(b, buf.Bytes()), err
 }
 
 func decode(payload []byte) (e Entity, err error) {

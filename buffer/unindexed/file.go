@@ -3,7 +3,6 @@ package unindexed
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -50,25 +49,6 @@ func appendFile(fsys disk.FS, path string, b []byte, offset int64) (err error) {
 	}
 	crashpoint.Here("entity.after-sync")
 	return err
-}
-
-// readFile reads a whole file.
-func readFile(fsys disk.FS, path string) (data []byte, err error) {
-	file, err := fsys.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return nil, err
-	}
-	data = make([]byte, min(size, maxFile))
-	n, err := file.ReadAt(data, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return data[:n], nil
 }
 
 // parsed is the intact part of a file: size bytes with the payloads of entities of a store.
@@ -137,7 +117,7 @@ func Count(fsys disk.FS, dir string) (n int, err error) {
 		return 0, err
 	}
 	for _, number := range numbers {
-		data, err := readFile(fsys, filepath.Join(dir, fileName(number)))
+		data, err := disk.ReadFile(fsys, filepath.Join(dir, fileName(number)), maxFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed meanwhile
 		}

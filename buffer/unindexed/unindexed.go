@@ -84,7 +84,7 @@ func Open(ctx context.Context, opts Options) (*Entities, error) {
 		}
 		e.next = number + 1
 		path := e.path(number)
-		data, err := readFile(opts.FS, path)
+		data, err := disk.ReadFile(opts.FS, path, maxFile)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read index entities: %w", err)
 		}
@@ -248,7 +248,7 @@ func (e *Entities) Take(store string) (g *Group, entities []Entity, err error) {
 		g.taken = true
 		return g, slices.Clone(g.entities), nil
 	}
-	data, err := readFile(e.opts.FS, e.path(g.number))
+	data, err := disk.ReadFile(e.opts.FS, e.path(g.number), maxFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read index entities: %w", err)
 	}

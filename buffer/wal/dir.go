@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -109,25 +109,12 @@ func (d directory) copyPath(seq uint64) string {
 }
 
 // readFile reads a file of the log; nil if it does not exist.
-func (d directory) readFile(path string) (data []byte, err error) {
-	file, err := d.fs.Open(path)
+func (d directory) readFile(path string) ([]byte, error) {
+	data, err := disk.ReadFile(d.fs, path, math.MaxInt64)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	size, err := file.Size()
-	if err != nil {
-		return nil, err
-	}
-	data = make([]byte, size)
-	n, err := file.ReadAt(data, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("cannot read %s: %w", path, err)
-	}
-	return data[:n], nil
+	return data, err
 }
 
 // removeFile removes a file, if it exists.

@@ -41,13 +41,13 @@ func seedOf(seq uint64) seed {
 	return seed(crc32.Checksum(binary.LittleEndian.AppendUint64(nil, seq), crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// BeginFrame appends an empty head of a frame; the payload follows, and EndFrame completes it.
-func BeginFrame(b []byte) []byte { return append(b, make([]byte, frameHead)...) }
-
-// EndFrame fills in the head of the frame that begins at b[start] and ends with b.
-func EndFrame(b []byte, start int) {
-	head, payload := b[start:start+frameHead], b[start+frameHead:]
+// AppendFrame appends a frame with a payload.
+func AppendFrame(b, payload []byte) []byte {
+	start := len(b)
+	b = append(b, make([]byte, frameHead)...)
+	head := b[start:]
 	binary.LittleEndian.PutUint32(head[12:], payloadSum(beginHead(head, len(payload), 0, 0), payload))
+	return append(b, payload...)
 }
 
 // beginHead fills in the head of a frame except the last checksum, which is the returned sum continued over the payload.
