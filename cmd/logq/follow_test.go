@@ -379,7 +379,7 @@ func (r *refusing) ListPrefixes(context.Context, string) iter.Seq2[[]string, err
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
-	return failing[[]string](&store.Error{Op: "list", Object: "blobs", Class: store.ErrAccessDenied, Status: 403, RequestID: fmt.Sprintf("id-%d", r.requests)})
+	return store.Failing[string](&store.Error{Op: "list", Object: "blobs", Class: store.ErrAccessDenied, Status: 403, RequestID: fmt.Sprintf("id-%d", r.requests)})
 }
 
 // Of several stores one that refuses is named once, and the others are followed.

@@ -92,7 +92,7 @@ func (e *environment) archiveOf(c *ucli.Context, l *layout.Layout, spec string, 
 		opts.Progress = e.line.Start
 	}
 	made := converted.New(l, opts)
-	reading.Archive, reading.Compacted, reading.Tables = made, store.NoBlobs(reading.Name), noTables{}
+	reading.Archive, reading.Compacted, reading.Tables = made, store.NoBlobs(reading.Name), store.NoTables{}
 	reading.Location = store.Location{}
 	return reading, made
 }

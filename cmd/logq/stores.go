@@ -191,17 +191,6 @@ func (e *environment) cache(c *ucli.Context) (*cache.Cache, error) {
 	return kept, nil
 }
 
-// noTables are the tables of an archive.
-type noTables struct{}
-
-func (noTables) Tables(context.Context, string) iter.Seq2[[]string, error] {
-	return func(func([]string, error) bool) {}
-}
-
-func (noTables) Query(_ context.Context, table string, _ store.Query) iter.Seq2[[]store.Entity, error] {
-	return failing[[]store.Entity](&store.Error{Op: "query", Object: table, Class: store.ErrNoTable})
-}
-
 // unopened stands for one of several stores that cannot be opened: every request fails as
 // opening did, and the others are read.
 type unopened struct{ err error }
@@ -211,24 +200,17 @@ func (u unopened) Read(context.Context, store.BlobRef, int64, int64) ([]byte, er
 }
 
 func (u unopened) List(context.Context, string) iter.Seq2[[]store.Blob, error] {
-	return failing[[]store.Blob](u.err)
+	return store.Failing[store.Blob](u.err)
 }
 
 func (u unopened) ListPrefixes(context.Context, string) iter.Seq2[[]string, error] {
-	return failing[[]string](u.err)
+	return store.Failing[string](u.err)
 }
 
 func (u unopened) Tables(context.Context, string) iter.Seq2[[]string, error] {
-	return failing[[]string](u.err)
+	return store.Failing[string](u.err)
 }
 
 func (u unopened) Query(context.Context, string, store.Query) iter.Seq2[[]store.Entity, error] {
-	return failing[[]store.Entity](u.err)
-}
-
-func failing[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		yield(none, err)
-	}
+	return store.Failing[store.Entity](u.err)
 }
