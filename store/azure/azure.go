@@ -15,8 +15,8 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
+	"logstow/internal/logging"
 	"logstow/store"
 )
 
@@ -86,10 +86,7 @@ func open(opts Options) (*Store, error) {
 	if err := cred.checkAddresses(); err != nil {
 		return nil, err
 	}
-	log := opts.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := logging.OrDiscard(opts.Log)
 	if cred.Quoted != "" {
 		log.Warn("ignored the quotes around a variable's value: remove them", slog.String("variables", cred.Quoted))
 	}
@@ -152,29 +149,12 @@ func open(opts Options) (*Store, error) {
 
 // newBlobs returns the blobs of f's container.
 func newBlobs(f failures, opts policy.ClientOptions, log *slog.Logger) (*blobs, error) {
-	client, err := newContainerClient(f.cred, f.container, opts)
+	client, err := newServiceClient(f.cred, f.container, opts)
 	if err != nil {
 		return nil, err
 	}
 	f.scrub = f.cred.scrubber(f.container)
-	return &blobs{container: client, signatures: f.cred.Signatures, name: f.container, fail: &f, log: log}, nil
-}
-
-func newContainerClient(cred Credential, name string, opts policy.ClientOptions) (*container.Client, error) {
-	url := cred.BlobEndpoint + "/" + name
-	switch {
-	case cred.Key.Set():
-		key, err := container.NewSharedKeyCredential(cred.Account, cred.Key.Reveal())
-		if err != nil {
-			return nil, err
-		}
-		return container.NewClientWithSharedKeyCredential(url, key, &container.ClientOptions{ClientOptions: opts})
-	case cred.Signatures != nil:
-		opts.PerRetryPolicies = []policy.Policy{signerOfBlobs(cred.Signatures, name)}
-		return container.NewClientWithNoCredential(url, &container.ClientOptions{ClientOptions: opts})
-	default:
-		return container.NewClient(url, cred.Token, &container.ClientOptions{ClientOptions: opts})
-	}
+	return &blobs{container: client.NewContainerClient(f.container), signatures: f.cred.Signatures, name: f.container, fail: &f, log: log}, nil
 }
 
 func newTableClient(cred Credential, opts policy.ClientOptions) (*aztables.ServiceClient, error) {
