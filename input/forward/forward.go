@@ -100,17 +100,6 @@ type Options struct {
 	MaxMemory int64
 }
 
-// Stats counts events of a Server in addition to [input.Stats].
-type Stats struct {
-	// Connections were accepted; Rejected were closed for a failed TLS or shared-key handshake,
-	// Slow for a message that did not end in time, Malformed for a protocol error or an exceeded
-	// limit.
-	Connections, Rejected, Slow, Malformed int64
-	// Busy messages were not acknowledged because the buffer had no space. Repeated messages were sent
-	// again after all or some of their events had been stored.
-	Busy, Repeated int64
-}
-
 // Server is one listening server.
 type Server struct {
 	opts     Options
@@ -120,7 +109,9 @@ type Server struct {
 	// parsing a message does not wait for memory of messages that are being read.
 	readBudget, parseBudget *listen.Budget
 	connections             listen.Connections
-	counts                  struct{ malformed, busy, repeated atomic.Int64 }
+	// malformed counts connections that were closed for a protocol error or an exceeded limit, busy messages that were not acknowledged
+	// because the buffer had no space.
+	malformed, busy atomic.Int64
 }
 
 // New binds the socket. It does not use ctx after it has returned.
@@ -161,15 +152,6 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Close closes the socket of a server that is not running.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Stats returns the current counts.
-func (s *Server) Stats() Stats {
-	c := &s.counts
-	return Stats{
-		Connections: s.connections.Accepted.Load(), Rejected: s.connections.Rejected.Load(), Slow: s.connections.Slow.Load(), Malformed: c.malformed.Load(),
-		Busy: c.busy.Load(), Repeated: c.repeated.Load(),
-	}
-}
-
 // Run serves until ctx ends. Then it flushes the messages that it has read, for at most five seconds, and
 // closes the socket. An error is one of the socket or of the sink.
 func (s *Server) Run(ctx context.Context) error {
@@ -193,7 +175,7 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 	case ctx.Err() != nil:
 		return
 	case errors.Is(err, errMalformed) || errors.Is(err, errTooLong):
-		s.counts.malformed.Add(1)
+		s.malformed.Add(1)
 	case errors.Is(err, io.EOF):
 		return
 	case errors.Is(err, errSlow):
@@ -202,7 +184,7 @@ func (s *Server) logClosed(ctx context.Context, c net.Conn, err error) {
 		s.connections.Reject(c, err)
 		return
 	case errors.Is(err, input.ErrBusy):
-		s.counts.busy.Add(1)
+		s.busy.Add(1)
 		text = "no space for a forward message: the sender must retry"
 	case errors.Is(err, errNoMemory):
 	default:

@@ -54,7 +54,6 @@ func (c *conn) receiveOnce(ctx, late context.Context, m *request, raw []byte) er
 	}
 	defer request.End()
 	if request.Stored() > 0 {
-		c.server.counts.repeated.Add(1)
 		c.server.opts.Stats.Repeated.Add(1)
 	}
 	err = c.receive(m, request.Stored(), func(list []input.Event, taken int) error {

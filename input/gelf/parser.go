@@ -28,7 +28,7 @@ type parser struct {
 
 // Parse implements [socket.Parser].
 func (p *parser) Parse(msg []byte, sender string, read int64, most int) (service string, e input.Event) {
-	msg = trimEnd(msg)
+	msg = socket.TrimEnd(msg)
 	e = input.Event{Source: sender, Message: msg}
 	text := bytes.TrimLeft(msg, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
@@ -107,12 +107,4 @@ func parseSeconds(text []byte) (nanoseconds int64, ok bool) {
 		return 0, false
 	}
 	return n.Scaled(nanos)
-}
-
-// trimEnd removes the one newline or NUL that some senders append to a document.
-func trimEnd(text []byte) []byte {
-	if n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0) {
-		return text[:n-1]
-	}
-	return text
 }

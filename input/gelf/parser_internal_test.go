@@ -138,7 +138,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"host":{"host":"x"},"level":"3"`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p := newTestParser()
-		before := string(trimEnd(text))
+		before := string(socket.TrimEnd(text))
 		service, e := p.Parse(text, "sender", 0, attributes.MaxSize)
 		if e.Attributes == nil && string(e.Message) != before && !strings.Contains(before, "_message") || len(e.Attributes) > 0 && !attributes.Valid(e.Attributes) || len(e.Source) > record.MaxSource || len(service) > 63 {
 			t.Fatalf("%q %+v", service, e)

@@ -54,7 +54,7 @@ func TestClient(t *testing.T) {
 				}
 			}
 			stop()
-			if stats := s.Stats(); stats.Invalid+stats.Incomplete+stats.Dropped != 0 {
+			if stats := s.Stats(); stats.Invalid.Load()+stats.Incomplete.Load()+stats.Dropped.Load() != 0 {
 				t.Errorf("%+v", stats)
 			}
 		})

@@ -27,14 +27,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // echo answers with what it got, within 64 KiB.
 type echo struct {
-	memory *httpserver.Memory
+	memory *listen.Budget
 	// began gets each request before its body is read, if not nil.
 	began chan<- struct{}
 }
 
 func (e echo) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
-		lease := e.memory.Lease()
+		lease := httpserver.NewLease(e.memory)
 		defer lease.Release()
 		if e.began != nil {
 			e.began <- struct{}{}
@@ -192,7 +192,7 @@ func TestBodies(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	memory := httpserver.NewMemory(100, nil)
-	one, two := memory.Lease(), memory.Lease()
+	one, two := httpserver.NewLease(memory), httpserver.NewLease(memory)
 	if err := one.Take(60); err != nil {
 		t.Error(err)
 	}

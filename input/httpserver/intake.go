@@ -6,6 +6,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/dedupe"
+	"logstow/input/listen"
 )
 
 // Limits are the limits of an [Intake].
@@ -40,7 +41,7 @@ type Intake struct {
 	Services *input.Services
 
 	receiver *input.Receiver
-	memory   *Memory
+	memory   *listen.Budget
 	scope    string
 }
 
@@ -75,7 +76,7 @@ func (i *Intake) Reject(w http.ResponseWriter, r *http.Request, what string, err
 }
 
 // Lease returns the lease for the memory of a request.
-func (i *Intake) Lease() *Lease { return i.memory.Lease() }
+func (i *Intake) Lease() *Lease { return NewLease(i.memory) }
 
 // Body reads the body of a request, see [Body].
 func (i *Intake) Body(r *http.Request, lease *Lease) ([]byte, error) {

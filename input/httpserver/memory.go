@@ -8,36 +8,31 @@ import (
 	"logstow/input/listen"
 )
 
-// DefaultMemory is the default size in bytes of a [Memory].
+// DefaultMemory is the default size in bytes of the memory of requests.
 const DefaultMemory = listen.ReceiveMemory
 
-// Memory limits the memory of all requests to an input: bodies, and the data derived from them. It is safe for
-// concurrent use.
-type Memory struct{ budget *listen.Budget }
-
-// NewMemory returns a Memory of a size in bytes; 0 is [DefaultMemory]. within is the budget that is shared with
-// other inputs, or nil.
-func NewMemory(limit int64, within *listen.Budget) *Memory {
-	return &Memory{listen.NewBudget(cmp.Or(max(limit, 0), DefaultMemory), within)}
+// NewMemory returns the budget of all requests to an input, for bodies and the data derived from them: of a size in bytes; 0 is
+// [DefaultMemory]. within is the budget that is shared with other inputs, or nil.
+func NewMemory(limit int64, within *listen.Budget) *listen.Budget {
+	return listen.NewBudget(cmp.Or(max(limit, 0), DefaultMemory), within)
 }
 
-// Lease is the memory that one request has reserved from a [Memory]. It is not safe for concurrent use. The
-// caller must call Release.
+// Lease is the memory that one request has reserved from a budget. It is not safe for concurrent use. The caller must call Release.
 type Lease struct {
-	memory *Memory
+	budget *listen.Budget
 	held   int64
 }
 
-// Lease returns an empty Lease for a request.
-func (m *Memory) Lease() *Lease { return &Lease{memory: m} }
+// NewLease returns an empty Lease for a request.
+func NewLease(of *listen.Budget) *Lease { return &Lease{budget: of} }
 
 // Take reserves n bytes. It never waits: the error is [input.ErrTooLarge] if this request needs more than the
-// size of the Memory, and [input.ErrBusy] if other requests hold too much.
+// size of the budget, and [input.ErrBusy] if other requests hold too much.
 func (l *Lease) Take(n int64) error {
-	if limit := l.memory.budget.Size(); l.held+n > limit {
+	if limit := l.budget.Size(); l.held+n > limit {
 		return fmt.Errorf("%w: a request may take %d bytes of memory", input.ErrTooLarge, limit)
 	}
-	if !l.memory.budget.Take(n) {
+	if !l.budget.Take(n) {
 		return fmt.Errorf("%w: memory limit of all requests reached", input.ErrBusy)
 	}
 	l.held += n
@@ -46,7 +41,7 @@ func (l *Lease) Take(n int64) error {
 
 // Give returns n of the reserved bytes.
 func (l *Lease) Give(n int64) {
-	l.memory.budget.Give(n)
+	l.budget.Give(n)
 	l.held -= n
 }
 

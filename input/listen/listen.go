@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -108,12 +109,9 @@ func (t TLS) Config() (*tls.Config, error) {
 // Stream opens a listener. The address is HOST:PORT, with loopback as the default host, or a socket file
 // if network is "unix". A socket file without a listener is replaced. config may be nil.
 func Stream(ctx context.Context, network, address string, config *tls.Config) (net.Listener, error) {
-	if network == "unix" {
-		if err := removeStale(ctx, network, address); err != nil {
-			return nil, err
-		}
-	} else {
-		address = Loopback(address)
+	address, err := toBind(ctx, network, address)
+	if err != nil {
+		return nil, err
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, network, address)
@@ -128,12 +126,9 @@ func Stream(ctx context.Context, network, address string, config *tls.Config) (n
 
 // Packets opens a datagram socket: network is "udp" or "unixgram".
 func Packets(ctx context.Context, network, address string) (net.PacketConn, error) {
-	if network == "unixgram" {
-		if err := removeStale(ctx, network, address); err != nil {
-			return nil, err
-		}
-	} else {
-		address = Loopback(address)
+	address, err := toBind(ctx, network, address)
+	if err != nil {
+		return nil, err
 	}
 	var lc net.ListenConfig
 	c, err := lc.ListenPacket(ctx, network, address)
@@ -168,6 +163,14 @@ func Loopback(address string) string {
 		return net.JoinHostPort("127.0.0.1", port)
 	}
 	return address
+}
+
+// toBind returns the address to bind: HOST:PORT with a host, or a socket file that does not exist.
+func toBind(ctx context.Context, network, address string) (string, error) {
+	if strings.HasPrefix(network, "unix") {
+		return address, removeStale(ctx, network, address)
+	}
+	return Loopback(address), nil
 }
 
 // removeStale removes a socket file without a listener.

@@ -20,7 +20,7 @@ func Parts(opts input.Options) *input.Parts {
 	handler := &Handler{Intake: &httpserver.Intake{IntakeOptions: httpserver.IntakeOptions{Options: opts}}}
 	memory := httpserver.NewMemory(0, nil)
 	return &input.Parts{Prefix: `{"resourceLogs":[`, Events: func(line []byte) ([]input.Event, bool) {
-		lease := memory.Lease()
+		lease := httpserver.NewLease(memory)
 		defer lease.Release()
 		request, err := fromJSON(line, lease)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/input/protobuf"
 	"logstow/internal/limited"
 	"logstow/message/parse"
@@ -24,7 +25,7 @@ const maxStoredServices = 100_000
 // Stored reads requests that a program stored, such as the azureblob exporter of the Collector. Not safe for concurrent use.
 type Stored struct {
 	handler *Handler
-	memory  *httpserver.Memory
+	memory  *listen.Budget
 	// Rejected counts records that are nested too deep.
 	Rejected int64
 }
@@ -115,7 +116,7 @@ func (s *Stored) readProto(in *bufio.Reader, emit func(service string, events []
 			continue
 		}
 		request = append(request[:head], body...)
-		lease := s.memory.Lease()
+		lease := httpserver.NewLease(s.memory)
 		err = s.request(request, lease, emit)
 		lease.Release()
 		if err != nil {
@@ -187,7 +188,7 @@ func (s *Stored) member(in *json.Decoder, text *limited.Reader, emit func(servic
 		if err := in.Decode(&value); err != nil {
 			return damaged(err)
 		}
-		lease := s.memory.Lease()
+		lease := httpserver.NewLease(s.memory)
 		request, err := fromJSON(fmt.Appendf(nil, `{"resourceLogs":[%s]}`, value), lease)
 		if err == nil {
 			err = s.request(request, lease, emit)

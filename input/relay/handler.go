@@ -13,6 +13,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/httpserver"
+	"logstow/input/listen"
 	"logstow/record"
 	"logstow/relay"
 	"logstow/segment"
@@ -35,7 +36,7 @@ type handler struct {
 	followers *watch.Senders
 	// stopping is done when the input ends.
 	stopping context.Context //nolint:containedctx // that of Run
-	memory   *httpserver.Memory
+	memory   *listen.Budget
 	// decoding limits the segments that are decoded at the same time.
 	decoding chan struct{}
 	patience time.Duration
@@ -131,7 +132,7 @@ func (h *handler) take(r *http.Request, allowed *scope) (appended bool, err erro
 	if err != nil {
 		return false, err
 	}
-	lease := h.memory.Lease()
+	lease := httpserver.NewLease(h.memory)
 	defer lease.Release()
 	body, err := readBody(r, lease, relay.MaxSegment)
 	if err != nil {

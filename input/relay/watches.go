@@ -55,7 +55,7 @@ func (h *handler) poll(r *http.Request, allowed *scope) (watch.Answer, error) {
 
 // readPoll reads a poll. Its body takes memory of requests only until it is read, not while the poll waits.
 func (h *handler) readPoll(r *http.Request) (p watch.Poll, err error) {
-	lease := h.memory.Lease()
+	lease := httpserver.NewLease(h.memory)
 	defer lease.Release()
 	body, err := readBody(r, lease, relay.MaxPoll)
 	if err != nil {

@@ -105,7 +105,7 @@ func (f *framer) counted(buf []byte, start, count int, end bool) (frame, int) {
 			count--
 			f.repaired++
 		}
-		return whole(trimEnd(buf[start : start+count])), start + count
+		return whole(TrimEnd(buf[start : start+count])), start + count
 	case have >= f.limit && count > f.limit:
 		return f.keep(buf[start:start+f.limit], int64(count-f.limit)), start + f.limit
 	case end:
@@ -234,8 +234,8 @@ func (f *framer) unfinished(buf []byte) bool { return len(buf) > 0 || f.kept != 
 
 func whole(text []byte) frame { return frame{text: text, size: int64(len(text))} }
 
-// trimEnd removes the one newline or NUL that many senders append to a message.
-func trimEnd(text []byte) []byte {
+// TrimEnd removes the one newline or NUL that many senders append to a message.
+func TrimEnd(text []byte) []byte {
 	if n := len(text); n > 0 && (text[n-1] == '\n' || text[n-1] == 0) {
 		return text[:n-1]
 	}

@@ -71,7 +71,7 @@ func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 		}
 		text := buf[:n]
 		if s.protocol.Unpacker == nil {
-			text = trimEnd(text)
+			text = TrimEnd(text)
 		}
 		if len(text) == 0 {
 			continue
@@ -84,7 +84,7 @@ func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 		}
 		if !q.put(text, from) {
 			s.opts.Stats.Dropped.Add(1)
-			if s.connections.Limit.Allow() {
+			if s.Connections.Limit.Allow() {
 				s.opts.Log.Error(s.protocol.Name+" datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.opts.Stats.Dropped.Load())
 			}
 		}
@@ -145,7 +145,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 			return err
 		}
 		unpacked.Recycle()
-		if now := s.opts.Stats.LostByKernel.Load(); now > lost && s.connections.Limit.Allow() {
+		if now := s.opts.Stats.LostByKernel.Load(); now > lost && s.Connections.Limit.Allow() {
 			lost = now
 			s.opts.Log.Error(s.protocol.Name+" datagrams lost in the kernel: receive buffer full",
 				"address", s.opts.Address, "lost", now)
@@ -160,7 +160,7 @@ func (s *Server) newUnpacker() Unpacker {
 		return datagrams{}
 	}
 	return s.protocol.Unpacker(&s.opts, s.budget, func(messages int) {
-		if all := s.opts.Stats.Incomplete.Add(int64(messages)); s.connections.Limit.Allow() {
+		if all := s.opts.Stats.Incomplete.Add(int64(messages)); s.Connections.Limit.Allow() {
 			s.opts.Log.Warn(s.protocol.Name+" messages dropped: not all of their chunks arrived", "address", s.opts.Address, "dropped", all)
 		}
 	})
@@ -172,7 +172,7 @@ func (s *Server) countInvalid(err error) {
 	if errors.Is(err, ErrNoMemory) {
 		count = &s.opts.Stats.Dropped
 	}
-	if all := count.Add(1); s.connections.Limit.Allow() {
+	if all := count.Add(1); s.Connections.Limit.Allow() {
 		s.opts.Log.Warn(s.protocol.Name+" datagrams dropped", "address", s.opts.Address, "error", err, "dropped", all)
 	}
 }

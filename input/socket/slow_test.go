@@ -60,7 +60,7 @@ func TestSlowSender(t *testing.T) {
 		if _, err := io.ReadAll(c); err != nil {
 			t.Error(err)
 		}
-		if n := s.Stats().Slow; n != 1 {
+		if n := s.Connections.Slow.Load(); n != 1 {
 			t.Errorf("%d slow", n)
 		}
 	})

@@ -53,15 +53,6 @@ type Options struct {
 	Mode fs.FileMode
 }
 
-// Stats counts events of a Server.
-type Stats struct {
-	// Dropped, LostByKernel, Incomplete and Invalid are those of [input.Stats].
-	Dropped, LostByKernel, Incomplete, Invalid int64
-	// Connections were accepted; Rejected were closed for a failed TLS handshake, Slow for a
-	// message that did not end in time.
-	Connections, Rejected, Slow int64
-}
-
 // Protocol describes a protocol.
 type Protocol struct {
 	// Name is the name of the input, also in errors and logs.
@@ -117,8 +108,8 @@ type Server struct {
 	listener net.Listener   // for streams, otherwise nil
 	packets  net.PacketConn // for datagrams, otherwise nil
 	budget   *listen.Budget
-	// connections also limits the log of datagrams.
-	connections listen.Connections
+	// Connections also limits the log of datagrams.
+	Connections listen.Connections
 	// kernelDrops is the number of datagrams that the kernel has dropped since the socket was opened.
 	kernelDrops int64
 }
@@ -150,7 +141,7 @@ func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) 
 	s := &Server{
 		opts: opts, protocol: protocol, network: network, receiver: receiver,
 		budget:      listen.NewBudget(opts.MaxMemory, opts.Memory),
-		connections: listen.Connections{Endpoint: opts.Endpoint, Name: protocol.Name, Log: opts.Log},
+		Connections: listen.Connections{Endpoint: opts.Endpoint, Name: protocol.Name, Log: opts.Log},
 	}
 	if err := s.bind(ctx, address, config); err != nil {
 		return nil, fmt.Errorf("%s input: %w", protocol.Name, err)
@@ -229,14 +220,8 @@ func (s *Server) Addr() net.Addr {
 	return s.packets.LocalAddr()
 }
 
-// Stats returns the current counts.
-func (s *Server) Stats() Stats {
-	all := s.opts.Stats
-	return Stats{
-		Dropped: all.Dropped.Load(), LostByKernel: all.LostByKernel.Load(), Incomplete: all.Incomplete.Load(), Invalid: all.Invalid.Load(),
-		Connections: s.connections.Accepted.Load(), Rejected: s.connections.Rejected.Load(), Slow: s.connections.Slow.Load(),
-	}
-}
+// Stats returns the counts of the input.
+func (s *Server) Stats() *input.Stats { return s.opts.Stats }
 
 // Close closes the socket of a server that is not running.
 func (s *Server) Close() error {
@@ -289,7 +274,7 @@ func (s *Server) take(ctx context.Context, service string, events []input.Event)
 		}
 		return s.take(ctx, service, events[half:])
 	}
-	if all := s.opts.Stats.Dropped.Add(1); s.connections.Limit.Allow() {
+	if all := s.opts.Stats.Dropped.Add(1); s.Connections.Limit.Allow() {
 		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer", "address", s.opts.Address, "dropped", all, "error", err)
 	}
 	return nil

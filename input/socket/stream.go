@@ -23,7 +23,7 @@ const (
 
 // runStream serves connections.
 func (s *Server) runStream(ctx context.Context) error {
-	return s.connections.Serve(ctx, s.listener, func(ctx context.Context, c net.Conn) error {
+	return s.Connections.Serve(ctx, s.listener, func(ctx context.Context, c net.Conn) error {
 		conn := s.newConn(ctx, c)
 		defer conn.close()
 		return conn.serve(ctx)
@@ -175,9 +175,9 @@ func (c *conn) logClosed(ctx context.Context, err error, slow bool) {
 	case ctx.Err() != nil || errors.Is(err, io.EOF):
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		if slow {
-			c.server.connections.Slow.Add(1)
+			c.server.Connections.Slow.Add(1)
 		}
-		if slow && c.server.connections.Limit.Allow() {
+		if slow && c.server.Connections.Limit.Allow() {
 			c.server.opts.Log.Warn(c.server.protocol.Name+" connection closed: message timed out",
 				"sender", c.net.RemoteAddr().String(), "limit", c.server.opts.MessageTimeout)
 		}

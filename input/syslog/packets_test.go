@@ -71,7 +71,7 @@ func TestDropped(t *testing.T) {
 	c := inputtest.Dial(t, s.Addr())
 	text := strings.Repeat("z", 1000)
 	n := int64(0)
-	for s.Stats().Dropped == 0 {
+	for s.Stats().Dropped.Load() == 0 {
 		inputtest.Write(t, c, fmt.Sprintf("<13>Nov 21 08:20:52 h app: %d %s", n, text))
 		n++
 	}
@@ -86,7 +86,7 @@ func TestDropped(t *testing.T) {
 		t.Error(err)
 	}
 	stats := s.Stats()
-	if got := int64(len(sink.Take())); got == 0 || got+stats.Dropped+stats.LostByKernel != n {
+	if got := int64(len(sink.Take())); got == 0 || got+stats.Dropped.Load()+stats.LostByKernel.Load() != n {
 		t.Errorf("%d sent, %d came, %+v", n, got, stats)
 	}
 }

@@ -239,7 +239,7 @@ func TestManyConnections(t *testing.T) {
 	for _, m := range inputtest.Messages(sink.Wait(t, n)) {
 		seen[m] = true
 	}
-	if len(seen) != n || s.Stats().Connections != n {
+	if len(seen) != n || s.Connections.Accepted.Load() != n {
 		t.Errorf("%d different records, %+v", len(seen), s.Stats())
 	}
 }
@@ -285,11 +285,11 @@ func TestTLS(t *testing.T) {
 				}
 			}
 			// A client knows of it before it is counted.
-			await.Until(t, 10*time.Second, "the refused connections are counted", func() bool { return s.Stats().Rejected == refused })
+			await.Until(t, 10*time.Second, "the refused connections are counted", func() bool { return s.Connections.Rejected.Load() == refused })
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			if got := sink.Wait(t, 1); len(got) != 1 || s.Stats().Rejected != refused {
+			if got := sink.Wait(t, 1); len(got) != 1 || s.Connections.Rejected.Load() != refused {
 				t.Errorf("%q, %+v", inputtest.Messages(got), s.Stats())
 			}
 		})

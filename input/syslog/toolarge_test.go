@@ -46,7 +46,7 @@ func TestTooLargeForBuffer(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if dropped := s.Stats().Dropped; dropped != 3 {
+	if dropped := s.Stats().Dropped.Load(); dropped != 3 {
 		t.Errorf("%d dropped, want 3", dropped)
 	}
 }
