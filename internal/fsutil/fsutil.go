@@ -47,15 +47,9 @@ func (f Files) Step(step string) error {
 	return f.Fault(step)
 }
 
-// WriteNew durably writes body to a new file at path, through a temporary file in tempDir, which
-// must exist in the same file system. A taken path is [fs.ErrExist] and untouched. Missing
-// directories above path are created. After another error the file may or may not exist, but never
-// in part. Modes are subject to the umask.
-func (f Files) WriteNew(tempDir, path string, body []byte) error {
-	return f.write(tempDir, path, body, (*Temp).Link)
-}
-
-// Replace is WriteNew, but replaces an existing file.
+// Replace durably writes body to a file at path, new or in place of an existing one, through a temporary file in tempDir, which must
+// exist in the same file system. Missing directories above path are created. After an error the file may or may not be written, but
+// never in part. Modes are subject to the umask.
 func (f Files) Replace(tempDir, path string, body []byte) error {
 	return f.write(tempDir, path, body, (*Temp).Rename)
 }

@@ -37,6 +37,11 @@ func files(t *testing.T, dir string) []string {
 	return names
 }
 
+// WriteNew is [Files.Replace], but a taken path is [fs.ErrExist] and untouched.
+func (f Files) WriteNew(tempDir, path string, body []byte) error {
+	return f.write(tempDir, path, body, (*Temp).Link)
+}
+
 func TestWriteNew(t *testing.T) {
 	t.Parallel()
 	temp, dir := t.TempDir(), t.TempDir()
