@@ -3,14 +3,11 @@ package query
 import (
 	"cmp"
 	"context"
-	"iter"
 	"maps"
 	"slices"
 	"time"
 
-	"logstow/query/fetch"
 	"logstow/query/plan"
-	"logstow/query/source"
 	"logstow/record"
 	"logstow/segment"
 )
@@ -77,27 +74,12 @@ func (q *Query) EachWritten(ctx context.Context, p *Plan, f func(*Segment, *segm
 			return context.Cause(ctx)
 		}
 	}
-	for s, footer := range q.footers(ctx, labelled) {
-		f(s, footer)
-	}
-	return context.Cause(ctx)
-}
-
-// footers reads the footers of segments, several at a time, and yields those that it could read.
-func (q *Query) footers(ctx context.Context, segments []*Segment) iter.Seq2[*Segment, *segment.Footer] {
-	type opened struct {
-		segment *Segment
-		footer  *segment.Footer
-	}
-	open := func(ctx context.Context, s *Segment) opened { return opened{s, q.fetcher.Open(ctx, s, 0).Footer} }
-	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-	return func(yield func(*Segment, *segment.Footer) bool) {
-		for o := range fetch.OrderedParallel(ctx, w, slices.Values(segments), func(*Segment) int64 { return 0 }, open) {
-			if o.footer != nil && !yield(o.segment, o.footer) {
-				return
-			}
+	for o := range q.fetcher.OpenAll(ctx, labelled) {
+		if o.Footer != nil {
+			f(o.Segment, o.Footer)
 		}
 	}
+	return context.Cause(ctx)
 }
 
 // columnBytes is the minimum length of a record's text without its message: time, level and source.
@@ -138,13 +120,16 @@ func (q *Query) Text(ctx context.Context, p *Plan, samples int) (map[string]Text
 		}
 	}
 	sizes := map[string]TextSize{}
-	for s, footer := range q.footers(ctx, some) {
-		size := sizes[s.Name.Service]
-		for _, b := range footer.Blocks {
+	for o := range q.fetcher.OpenAll(ctx, some) {
+		if o.Footer == nil {
+			continue
+		}
+		size := sizes[o.Segment.Name.Service]
+		for _, b := range o.Footer.Blocks {
 			size.Bytes += b.Raw - int64(b.Records)*columnBytes
 			size.Records += b.Records
 		}
-		sizes[s.Name.Service] = size
+		sizes[o.Segment.Name.Service] = size
 	}
 	return sizes, context.Cause(ctx)
 }

@@ -24,9 +24,9 @@ func newNamed(n Named, c *compressor) namedColumn {
 	}
 	switch n.Kind {
 	case Integer:
-		return &integerColumn{numbers[int64]{chunk: leaf(format.Int64), bits: integerBits}}
+		return &scalarColumn[int64]{numbers[int64]{chunk: leaf(format.Int64), bits: integerBits}, integer}
 	case Number:
-		return &numberColumn{numbers[float64]{chunk: leaf(format.Double), bits: math.Float64bits}}
+		return &scalarColumn[float64]{numbers[float64]{chunk: leaf(format.Double), bits: math.Float64bits}, number}
 	}
 	t := &textColumn{texts{chunk: leaf(format.ByteArray)}}
 	t.withDictionary()
@@ -36,13 +36,16 @@ func newNamed(n Named, c *compressor) namedColumn {
 // isNull reports whether a value is none.
 func isNull(v message.Value) bool { return v.Kind == message.Missing || v.Kind == message.Null }
 
-type integerColumn struct{ numbers[int64] }
+// scalarColumn is a column of numbers.
+type scalarColumn[T int64 | float64] struct {
+	numbers[T]
+	// of returns the number that a value is, not ok if it is none.
+	of func(message.Value) (T, bool)
+}
 
-func (c *integerColumn) add(v message.Value, conflicts *int64) error {
-	if v.Kind == message.Number || v.Kind == message.Bare {
-		if n, ok := v.Integer(); ok {
-			return c.numbers.add(n)
-		}
+func (c *scalarColumn[T]) add(v message.Value, conflicts *int64) error {
+	if n, ok := c.of(v); ok {
+		return c.numbers.add(n)
 	}
 	if !isNull(v) {
 		*conflicts++
@@ -51,22 +54,15 @@ func (c *integerColumn) add(v message.Value, conflicts *int64) error {
 	return nil
 }
 
-func (c *integerColumn) changedTexts() int64 { return 0 }
+func (c *scalarColumn[T]) changedTexts() int64 { return 0 }
 
-type numberColumn struct{ numbers[float64] }
-
-func (c *numberColumn) add(v message.Value, conflicts *int64) error {
-	if x, ok := number(v); ok {
-		return c.numbers.add(x)
+// integer returns the value of an integer, not ok for another value.
+func integer(v message.Value) (int64, bool) {
+	if v.Kind != message.Number && v.Kind != message.Bare {
+		return 0, false
 	}
-	if !isNull(v) {
-		*conflicts++
-	}
-	c.null()
-	return nil
+	return v.Integer()
 }
-
-func (c *numberColumn) changedTexts() int64 { return 0 }
 
 // number returns the value of a number, not ok for another value.
 func number(v message.Value) (x float64, ok bool) {

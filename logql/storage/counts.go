@@ -144,8 +144,7 @@ func (c *counts) add(row *aggregate.Row) error {
 	}
 	end := c.last
 	if c.width > 0 {
-		start := row.Keys[len(c.fields)].Int
-		end = start - (start%c.width+c.width)%c.width + c.width
+		end = floor(row.Keys[len(c.fields)].Int, c.width) + c.width
 	}
 	return c.emit(labels.New(ls...), end, n)
 }

@@ -137,6 +137,6 @@ func (w *patternWorker) Match(m query.Match) error {
 		found[string(w.text)] = counts
 	}
 	counts.levels[m.Level()]++
-	counts.times[r.Time-(r.Time%w.width+w.width)%w.width]++
+	counts.times[floor(r.Time, w.width)]++
 	return nil
 }

@@ -69,9 +69,12 @@ func (s span) interval(at int64) (start, end int64) {
 	if s.width == 0 {
 		return s.from, s.to
 	}
-	start = at - (at%s.width+s.width)%s.width
+	start = floor(at, s.width)
 	return start, min(start+s.width, s.to)
 }
+
+// floor returns the last multiple of a width that is not after a time.
+func floor(at, width int64) int64 { return at - (at%width+width)%width }
 
 // maxLabels is the number of streams whose labels parts remember, and that of texts of which these consist.
 const maxLabels = 4096

@@ -120,7 +120,7 @@ func (w *Worker) readNumbers(rec *Record) {
 		var ok bool
 		w.in.numbers[i], ok = v.Amount()
 		w.in.isNum[i] = ok
-		if !ok && v.Kind != message.Missing && v.Kind != message.Null {
+		if !ok && isPresent(v) {
 			w.ignored[i]++
 		}
 	}

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 
 	"logstow/query/source"
@@ -18,6 +19,13 @@ type Opened struct {
 	Tasks   []*Task
 	// Parts are the parts of a mixed segment, without those of excluded inputs; nil if Footer is nil.
 	Parts []source.Segment
+}
+
+// OpenAll opens segments, several at a time, and yields them in their order.
+func (f *Fetcher) OpenAll(ctx context.Context, segments []*source.Segment) iter.Seq[Opened] {
+	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
+	return OrderedParallel(ctx, w, slices.Values(segments), func(*source.Segment) int64 { return 0 },
+		func(ctx context.Context, s *source.Segment) Opened { return f.Open(ctx, s, 0) })
 }
 
 // columnsShare is the usual ratio of a segment's size to the maximum size of the columns that a query reads.

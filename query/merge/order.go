@@ -75,25 +75,19 @@ func (o Order) segmentStart(s *source.Segment) key {
 
 // segmentEnd returns a key that is not before any record of a segment, in output order.
 func (o Order) segmentEnd(s *source.Segment) key {
-	if o.Newest {
-		return first(s.Meta.Start, s, 0)
-	}
-	return last(s.Meta.End, s, math.MaxInt)
+	return Order{Newest: !o.Newest}.segmentStart(s)
 }
 
-// first returns a key that is not after any record of a block that starts at a time. For a mixed segment it is an edge,
-// because its parts may be anywhere in the order of segments.
-func first(time int64, s *source.Segment, block int) key {
-	if s.Meta.Mixed() {
-		return key{time: time, edge: -1}
-	}
-	return key{time: time, origin: s, block: block}
-}
+// first returns a key that is not after any record of a block that starts at a time.
+func first(time int64, s *source.Segment, block int) key { return end(time, s, block, -1) }
 
 // last returns a key that is not before any record of a block that ends at a time.
-func last(time int64, s *source.Segment, block int) key {
+func last(time int64, s *source.Segment, block int) key { return end(time, s, block, 1) }
+
+// end returns the key of an end of a block. For a mixed segment it is an edge, because its parts may be anywhere in the order of segments.
+func end(time int64, s *source.Segment, block, edge int) key {
 	if s.Meta.Mixed() {
-		return key{time: time, edge: 1}
+		return key{time: time, edge: edge}
 	}
 	return key{time: time, origin: s, block: block}
 }

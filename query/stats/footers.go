@@ -81,9 +81,7 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 				unknown = append(unknown, seg)
 			}
 		}
-		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-		for o := range fetch.OrderedParallel(ctx, w, slices.Values(unknown), func(*source.Segment) int64 { return 0 },
-			func(ctx context.Context, seg *source.Segment) fetch.Opened { return f.Open(ctx, seg, 0) }) {
+		for o := range f.OpenAll(ctx, unknown) {
 			if f.countedByParts(o) {
 				continue
 			}

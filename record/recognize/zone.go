@@ -123,10 +123,15 @@ func (m *moment) zoneName(b []byte, i int) int {
 	case zoneAmbiguous:
 		m.named = zoneAssumed
 	default:
-		m.second -= int64(minutes) * 60
-		m.utc = true
+		m.setZone(minutes)
 	}
 	return w
+}
+
+// setZone makes the time, which is that of a zone, one in UTC.
+func (m *moment) setZone(minutes int) {
+	m.second -= int64(minutes) * 60
+	m.utc = true
 }
 
 // zoneFirst reads UTC Nov 20 15:04:05 of Monit.
@@ -138,8 +143,7 @@ func zoneFirst(b []byte) (moment, int) {
 	}
 	m, n := monthFirst(b, w+1)
 	if n > 0 && !m.utc {
-		m.second -= int64(minutes) * 60
-		m.utc = true
+		m.setZone(minutes)
 	}
 	return m, n
 }
@@ -161,8 +165,7 @@ func (m *moment) zoneLabel(b []byte, i int) int {
 	case zoneAmbiguous:
 		m.named = zoneAssumed
 	default:
-		m.second -= int64(minutes) * 60
-		m.utc = true
+		m.setZone(minutes)
 	}
 	return w
 }
