@@ -11,6 +11,7 @@ import (
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
 	"logstow/query"
+	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/patterns"
 	"logstow/record"
@@ -39,7 +40,7 @@ func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, t
 	templates := slices.DeleteFunc(counter.Result().Templates, func(t patterns.Template) bool { return t.Text == "" })
 	templates = templates[:min(limit, len(templates))]
 	var workers []*patternWorker
-	err = s.Each(ctx, s.Plan, nil, func() { workers = nil }, func() query.EachWorker {
+	err = s.Each(ctx, s.Plan, nil, func() { workers = nil }, func() merge.Worker {
 		w := &patternWorker{
 			streams: s.streams.newStreams(), width: int64(width),
 			classifier: patterns.NewClassifier(templates), found: make([]map[string]*patternCounts, len(templates)),
@@ -112,11 +113,11 @@ func (c *patternCounts) merge(o *patternCounts) {
 	}
 }
 
-// Match implements [query.EachWorker].
-func (w *patternWorker) Match(m query.Match) error {
-	r := w.streams.convert(&m)
-	if r == nil {
-		return nil
+// Text implements [merge.Worker].
+func (w *patternWorker) Text(_ *fetch.Task, origin *query.Segment, line []byte, columns *record.Columns) error {
+	r, err := w.streams.record(origin, line, columns)
+	if r == nil || err != nil {
+		return err
 	}
 	template := 0
 	template, w.text = w.classifier.AppendLine(w.text[:0], r.Line)
@@ -136,7 +137,7 @@ func (w *patternWorker) Match(m query.Match) error {
 		counts = &patternCounts{times: map[int64]uint64{}}
 		found[string(w.text)] = counts
 	}
-	counts.levels[m.Level()]++
+	counts.levels[columns.Level]++
 	counts.times[floor(r.Time, w.width)]++
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 
 	"logstow/logql/engine"
 	"logstow/query"
+	"logstow/query/fetch"
 	"logstow/query/merge"
+	"logstow/record"
 )
 
 // InOrder emits records in the order of time.
@@ -39,12 +41,12 @@ func (v *View) Each(ctx context.Context, sel engine.Selection, restart func(), n
 		return v.complete(err)
 	}
 	if sel.Fields == nil {
-		return v.complete(s.Each(ctx, s.Plan, nil, restart, func() query.EachWorker {
+		return v.complete(s.Each(ctx, s.Plan, nil, restart, func() merge.Worker {
 			return &matchWorker{worker: newWorker(), streams: s.streams.newStreams()}
 		}))
 	}
 	fields := s.streams.withMatchers(sel.Fields)
-	return v.complete(s.Each(ctx, s.Plan, columnNames(fields), restart, func() query.EachWorker {
+	return v.complete(s.Each(ctx, s.Plan, columnNames(fields), restart, func() merge.Worker {
 		return &fieldWorker{matchWorker{worker: newWorker(), streams: s.streams.newStreams()}, fields}
 	}))
 }
@@ -56,10 +58,11 @@ type matchWorker struct {
 	streams *streams
 }
 
-// Match adds a match, unless a matcher rejects it.
-func (w *matchWorker) Match(m query.Match) error {
-	if r := w.streams.convert(&m); r != nil {
-		return w.worker.Add(r)
+// Text implements [merge.Worker]: it adds a match, unless a matcher rejects it.
+func (w *matchWorker) Text(_ *fetch.Task, origin *query.Segment, line []byte, columns *record.Columns) error {
+	r, err := w.streams.record(origin, line, columns)
+	if r == nil || err != nil {
+		return err
 	}
-	return nil
+	return w.worker.Add(r)
 }

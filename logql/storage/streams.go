@@ -7,6 +7,7 @@ import (
 	"logstow/logql/syntax"
 	"logstow/message/parse"
 	"logstow/query"
+	"logstow/query/merge"
 	"logstow/record"
 	"logstow/record/attributes"
 )
@@ -21,7 +22,7 @@ type streams struct {
 	known    map[streamKey]*recordStream // nil values: not selected
 	recent   [record.Levels]recentStream // the last of each level
 	message  record.Message
-	record   engine.Record
+	current  engine.Record
 }
 
 // recentStream is a stream of known, if set.
@@ -73,8 +74,17 @@ func (s *streams) convert(m *query.Match) *engine.Record {
 		return nil
 	}
 	s.message.Decode(f.Raw)
-	s.record = engine.Record{Time: m.Time, Attributes: f.Attributes, Line: s.message, Stream: stream}
-	return &s.record
+	s.current = engine.Record{Time: m.Time, Attributes: f.Attributes, Line: s.message, Stream: stream}
+	return &s.current
+}
+
+// record is convert for a match by its stored text and its columns.
+func (s *streams) record(origin *query.Segment, line []byte, columns *record.Columns) (*engine.Record, error) {
+	m, err := merge.NewMatch(origin, line, columns)
+	if err != nil {
+		return nil, err
+	}
+	return s.convert(&m), nil
 }
 
 // of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
