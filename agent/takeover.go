@@ -13,6 +13,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/buffer/spool"
+	"logstow/internal/retry"
 	"logstow/internal/units"
 	"logstow/upload"
 )
@@ -190,9 +191,7 @@ func takenOver(ctx context.Context, dir string) bool {
 		if s, err := spool.Inspect(ctx, dir); err == nil && s.TakenOverBy != "" {
 			return true
 		}
-		select {
-		case <-time.After(wantedInterval / 4):
-		case <-ctx.Done():
+		if retry.Sleep(ctx, wantedInterval/4) != nil {
 			return false
 		}
 	}
@@ -212,10 +211,8 @@ func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 	}
 	defer func() { _ = os.Remove(path) }() // a file that remains expires
 	for deadline := time.Now().Add(wantedFor / 2); errors.Is(err, buffer.ErrLocked) && time.Now().Before(deadline); {
-		select {
-		case <-time.After(wantedInterval):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := retry.Sleep(ctx, wantedInterval); err != nil {
+			return nil, err
 		}
 		b, err = buffer.Open(ctx, opts)
 	}

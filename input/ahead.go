@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"logstow/input/listen"
+	"logstow/internal/logging"
 )
 
 const (
@@ -68,7 +68,7 @@ func (d *skewDetector) note(b skewBatch, all int) (offset time.Duration, ok bool
 type skewLog struct {
 	log   *slog.Logger
 	zone  *time.Location
-	limit listen.Limiter
+	limit logging.Limiter
 }
 
 // warn logs that the times of a source are ahead. If another source was logged just before, it does

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"logstow/internal/logging"
 )
 
 // Reasons of [Stats]. The reason of a redaction is [ReasonRedact] followed by the kind.
@@ -31,18 +33,15 @@ type counter struct{ n atomic.Int64 }
 
 func (c *counter) add() { c.n.Add(1) }
 
-// logInterval is the minimum time between two log lines of one reason.
-const logInterval = time.Minute
-
 // tally counts records of one reason, and logs the first one and then at most one line per
-// [logInterval].
+// minute.
 type tally struct {
 	count *counter
 	now   func() time.Time
 	log   func(records int64)
-	// unlogged is the number of records since the last log line, next is when the next line may be
-	// logged, in Unix nanoseconds.
-	unlogged, next atomic.Int64
+	// unlogged is the number of records since the last log line.
+	unlogged atomic.Int64
+	limit    logging.Limiter
 }
 
 // newTally makes a tally; args are attributes of its log line.
@@ -52,14 +51,13 @@ func (o *Options) newTally(reason string, level slog.Level, text string, args ..
 	if level >= slog.LevelWarn {
 		log = logger.Warn
 	}
-	return &tally{count: o.Stats.counter(reason), now: o.Now, log: func(records int64) { log(text, "records", records) }}
+	return &tally{count: o.Stats.counter(reason), now: o.Now, log: func(records int64) { log(text, "records", records) }, limit: logging.Limiter{Every: time.Minute}}
 }
 
 func (t *tally) add() {
 	t.count.add()
 	t.unlogged.Add(1)
-	now, next := t.now().UnixNano(), t.next.Load()
-	if now >= next && t.next.CompareAndSwap(next, now+int64(logInterval)) {
+	if t.limit.AllowAt(t.now()) {
 		t.log(t.unlogged.Swap(0))
 	}
 }

@@ -7,14 +7,12 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"logstow/internal/logging"
 )
 
-const (
-	// patientInterval is the time between retries while no descriptor is free.
-	patientInterval = 100 * time.Millisecond
-	// patientLogInterval is the minimum time between two log lines about that.
-	patientLogInterval = time.Minute
-)
+// patientInterval is the time between retries while no descriptor is free.
+const patientInterval = 100 * time.Millisecond
 
 // NoDescriptors reports whether an error means that the process or the system has no free file descriptor.
 func NoDescriptors(err error) bool {
@@ -31,15 +29,15 @@ type Patient struct {
 	began  atomic.Bool
 	ended  chan struct{}
 	ending sync.Once
-	// waits counts the calls that waited, waiting those that wait now. logged is when that was last logged, in Unix nanoseconds.
+	// waits counts the calls that waited, waiting those that wait now.
 	waits   atomic.Uint64
 	waiting atomic.Int64
-	logged  atomic.Int64
+	limit   logging.Limiter
 }
 
 // NewPatient returns a Patient for a file system. Its calls do not wait before Begin and after End.
 func NewPatient(fsys FS, log *slog.Logger) *Patient {
-	return &Patient{FS: fsys, log: log, ended: make(chan struct{})}
+	return &Patient{FS: fsys, log: log, ended: make(chan struct{}), limit: logging.Limiter{Every: time.Minute}}
 }
 
 // Begin makes calls wait.
@@ -76,9 +74,7 @@ func (p *Patient) retry(f func() error) error {
 
 // warn logs that calls wait, rate-limited.
 func (p *Patient) warn(err error) {
-	now := time.Now().UnixNano()
-	last := p.logged.Load()
-	if now-last < int64(patientLogInterval) || !p.logged.CompareAndSwap(last, now) {
+	if !p.limit.Allow() {
 		return
 	}
 	p.log.Warn("no file descriptor is free; the buffer and its inputs wait until one is: raise the limit of open files (ulimit -n, LimitNOFILE), or lower max-connections and max-open",

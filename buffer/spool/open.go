@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"logstow/buffer/sealed"
 	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
+	"logstow/internal/logging"
 )
 
 // Recovered is what Open found in a directory.
@@ -26,8 +28,10 @@ type Recovered struct {
 // [wal.Stop]. Close ends the Spool.
 func Open(ctx context.Context, opts Options) (s *Spool, found Recovered, err error) {
 	s = &Spool{
-		diskSpace: diskSpace{opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}},
-		stop:      make(chan struct{}),
+		diskSpace: diskSpace{
+			opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}, fullLimit: logging.Limiter{Every: time.Minute},
+		},
+		stop: make(chan struct{}),
 	}
 	if s.lock, err = lockDir(opts.Dir, Holder{Instance: opts.Instance, TakenOverBy: opts.TakenOverBy, Since: opts.Now()}); err != nil {
 		return nil, found, err

@@ -15,6 +15,7 @@ import (
 	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
 	"logstow/internal/hint"
+	"logstow/internal/logging"
 	"logstow/segment"
 )
 
@@ -24,8 +25,6 @@ const (
 	// SmallWrites is a rough upper bound of the size in bytes of each small write that delivery needs: states,
 	// coverage, the beginning of a log file.
 	SmallWrites = 64 << 10
-	// fullLogInterval is the least time between log messages that the buffer is full.
-	fullLogInterval = time.Minute
 )
 
 var (
@@ -50,9 +49,9 @@ type diskSpace struct {
 	entities *unindexed.Entities
 	// bytes is the total size of the sealed batches' segments.
 	bytes atomic.Int64
-	// fullLogged is when it was last logged that the buffer is full, in Unix nanoseconds.
-	fullLogged atomic.Int64
-	reserve    *reserve
+	// fullLimit limits the log lines that the buffer is full.
+	fullLimit logging.Limiter
+	reserve   *reserve
 	// reserveTarget is the size of a complete reserve, limit how many bytes everything else may use.
 	reserveTarget, limit atomic.Int64
 	// waiting counts the goroutines that wait for space, to append or to seal.
@@ -315,9 +314,7 @@ func (s *diskSpace) Limit() int64 { return s.limit.Load() }
 
 // WarnFull logs that the buffer is full, rate-limited.
 func (s *diskSpace) WarnFull(err error) {
-	now := time.Now().UnixNano()
-	last := s.fullLogged.Load()
-	if now-last < int64(fullLogInterval) || !s.fullLogged.CompareAndSwap(last, now) {
+	if !s.fullLimit.Allow() {
 		return
 	}
 	s.opts.Log.Warn("the buffer is full; inputs wait until batches are delivered", "dir", s.opts.Dir, "error", err)

@@ -17,13 +17,11 @@ import (
 
 	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
+	"logstow/internal/logging"
 )
 
 // maxGroup is the maximum number of entities in a file.
 const maxGroup = 1000
-
-// logInterval is the minimum time between two log lines about dropped entities.
-const logInterval = time.Minute
 
 // Options configure [Entities]. Dir, FS and Reserve are not used in memory.
 type Options struct {
@@ -53,7 +51,7 @@ type Entities struct {
 	waiting int
 	bytes   int64
 	dropped uint64
-	logged  time.Time
+	limit   logging.Limiter
 }
 
 // Group is the entities of one file. Its fields are guarded by the lock of the Entities.
@@ -70,7 +68,7 @@ type Group struct {
 
 // Open returns the entities that an earlier process left in a directory.
 func Open(ctx context.Context, opts Options) (*Entities, error) {
-	e := &Entities{opts: opts}
+	e := &Entities{opts: opts, limit: logging.Limiter{Every: time.Minute}}
 	if opts.Dir == "" {
 		return e, nil
 	}
@@ -209,8 +207,7 @@ func (e *Entities) dropOldest(reason string) (bool, error) {
 // drop counts and logs dropped entities. mu is held.
 func (e *Entities) drop(n int, reason string) {
 	e.dropped += uint64(n)
-	if now := time.Now(); now.Sub(e.logged) >= logInterval {
-		e.logged = now
+	if e.limit.Allow() {
 		e.opts.Log.Error("index entities are dropped: the oldest segments stay unindexed; they are found by listing, and shipper reindex adds them",
 			"reason", reason, "waiting", e.waiting, "dropped", e.dropped)
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"logstow/input/listen"
+	"logstow/internal/logging"
 	"logstow/internal/units"
 )
 
@@ -75,7 +75,7 @@ func (s *Server) login(next http.Handler) http.Handler {
 	if len(accepted) == 0 {
 		return next
 	}
-	var logLimit listen.Limiter
+	var logLimit logging.Limiter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if accepted.accept(r) {
 			next.ServeHTTP(w, r)

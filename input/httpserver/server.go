@@ -64,7 +64,7 @@ type Server struct {
 	tls      *tls.Config
 	listener net.Listener
 	mux      *http.ServeMux
-	logLimit listen.Limiter
+	logLimit logging.Limiter
 }
 
 // New binds the address. The caller must call Run or Close.

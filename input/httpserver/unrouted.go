@@ -3,7 +3,7 @@ package httpserver
 import (
 	"net/http"
 
-	"logstow/input/listen"
+	"logstow/internal/logging"
 )
 
 // route passes requests to the inputs. A response to others says what the inputs accept, and data that are sent to a wrong path are logged.
@@ -11,7 +11,7 @@ func (s *Server) route() http.Handler {
 	if s.opts.Accepts == "" {
 		return s.mux
 	}
-	var logLimit listen.Limiter
+	var logLimit logging.Limiter
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse, pattern := s.mux.Handler(r)
 		if pattern != "" {

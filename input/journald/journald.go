@@ -24,6 +24,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/internal/retry"
 )
 
 // DefaultCommand is the program that reads the journal.
@@ -151,10 +152,8 @@ func (in *Input) Run(ctx context.Context) error {
 			pause = minBackoff
 		}
 		in.opts.Log.Warn("journalctl exited, restarting it", "error", err, "after", pause)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
+		if retry.Sleep(ctx, pause) != nil {
+			return nil //nolint:nilerr // the end
 		}
 	}
 }

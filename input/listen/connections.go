@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"logstow/internal/logging"
 )
 
 // Connections serves the connections of an input, counts them and logs what concerns an operator. Its methods are safe for concurrent
@@ -18,7 +20,7 @@ type Connections struct {
 	Name string
 	// Log receives messages, as often as Limit allows.
 	Log   *slog.Logger
-	Limit Limiter
+	Limit logging.Limiter
 
 	// Accepted counts connections, Rejected those that were closed for a failed handshake, Slow those that were closed for a message
 	// that did not end in time.
