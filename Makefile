@@ -45,7 +45,7 @@ testdata/browser/node_modules: testdata/browser/package-lock.json
 
 test-browser: build testdata/browser/node_modules ## the page of logq serve in Chromium (Debian: testdata/browser/install-chromium as root); LOGSTOW_SCREENSHOTS=DIR keeps pictures
 	node testdata/browser/node_modules/eslint/bin/eslint.js --config testdata/browser/eslint.config.mjs serve/page/static testdata/browser
-	node --test --test-concurrency=1 --test-reporter=spec testdata/browser/*.test.mjs
+	node --test --test-concurrency=2 --test-reporter=spec testdata/browser/*.test.mjs
 
 testdata/engines/node_modules: testdata/engines/package-lock.json
 	cd testdata/engines && npm ci --no-audit --no-fund --loglevel=error
@@ -60,7 +60,7 @@ full-report: testdata/azurite/node_modules testdata/lezer/node_modules ## "make 
 	$(subst 4000000,12000000,$(INMEMORY)) LOGSTOW_EFFORT=full $(TESTENV) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- $(TESTARGS) $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
-	LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
+	$(INMEMORY) LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
 
 # New data in each run, or those of one seed.
 long random crash soak: export LOGSTOW_SEED ?= random
@@ -83,8 +83,8 @@ race: testdata/azurite/node_modules ## everything under the race detector
 RACED    = agent archive/... audit buffer/... catalog compaction config export/... filestore input/... internal/retry logmetrics metrics process \
 	logql/engine logql/storage query query/cache query/fetch query/merge query/source query/sorting segment serve/... store/... tap upload watch
 race-short: testdata/azurite/node_modules ## what may race, in short forms
-	$(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
-	$(GO) test -vet=off -race -short -timeout 30m $(RACED:%=./%)
+	$(INMEMORY) GOGC=400 $(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
+	$(INMEMORY) GOGC=400 $(GO) test -vet=off -race -short -timeout 30m $(RACED:%=./%)
 
 conformance: testdata/azurite/node_modules ## both storage backends against the shared suite
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -count=1 ./store/...
