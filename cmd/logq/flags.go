@@ -30,9 +30,9 @@ type cliFlag struct {
 const (
 	searching = "query stats fields patterns" // with a selection of records
 	selecting = searching + " segments"       // with services and levels
-	limited   = searching + " ql saved"       // with a plan, and limits
-	ranged    = limited + " segments"         // with a range
-	metered   = limited + " serve"            // with a cache, and prices
+	bounded   = searching + " ql saved"       // with a plan, and limits
+	ranged    = bounded + " segments"         // with a range
+	metered   = bounded + " serve"            // with a cache, and prices
 	inStores  = ranged + " services serve"    // with stores
 )
 
@@ -132,8 +132,8 @@ func flags() []section {
 			{"serve", "metrics", cli.Switch, "serve Prometheus metrics at /metrics"},
 		}},
 		{"Limits", []cliFlag{
-			{limited, "max-bytes", cli.Text, "`SIZE`: stop, with status 3, before more is read from storage, such as 500MB or 2GiB (default: no limit)"},
-			{limited, "max-cost", cli.Decimal, "`DOLLARS`: stop, with status 3, before requests cost more (default: no limit)"},
+			{bounded, "max-bytes", cli.Text, "`SIZE`: stop, with status 3, before more is read from storage, such as 500MB or 2GiB (default: no limit)"},
+			{bounded, "max-cost", cli.Decimal, "`DOLLARS`: stop, with status 3, before requests cost more (default: no limit)"},
 			{"serve", "max-bytes", cli.Text, "`SIZE`: end a query before it reads more from storage, such as 500MB or 2GiB (default: no limit)"},
 			{"serve", "max-cost", cli.Decimal, "`DOLLARS`: end a query before its requests cost more (default: no limit)"},
 			{"serve", "max-duration=5m", cli.Text, "`DURATION`: end a query that takes longer; 0s for no limit"},
@@ -141,7 +141,7 @@ func flags() []section {
 			{"serve", "max-queries=4", cli.Number, "`N`: maximum number of concurrent queries, and of concurrent queries of metadata"},
 			{"serve", "max-queued=32", cli.Number, "`N`: maximum number of waiting queries (more are rejected with status 429), and of live tails"},
 			{metered, "prices", cli.Text, "`FILE`: prices of requests, as JSON (default: $LOGSTOW_PRICES, else Azure's list prices)"},
-			{limited, "plan=auto|list|index", cli.Text, "`MODE`: how segments are found: list (by name, complete), index (fewer requests, may miss the newest) or auto (list)"},
+			{bounded, "plan=auto|list|index", cli.Text, "`MODE`: how segments are found: list (by name, complete), index (fewer requests, may miss the newest) or auto (list)"},
 			{metered, "no-cache", cli.Switch, "do not use the local cache of data read from Azure"},
 			{"query", "memory=256MiB", cli.Text, "`SIZE`: memory for records of --sort and values of --distinct; beyond it, temporary files are used"},
 			{"stats", "memory=256MiB", cli.Text, "`SIZE`: memory for groups; beyond it, temporary files are used"},

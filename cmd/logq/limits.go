@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"logstow/internal/cli"
+	"logstow/internal/limited"
 	"logstow/internal/price"
 	"logstow/internal/units"
 	"logstow/query"
@@ -73,7 +73,8 @@ func prices(c *ucli.Context, env environment) (*price.Table, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // the default ones
 	}
-	data, err := os.ReadFile(name) //nolint:gosec // the user's own file
+	const most = 1 << 20 // bytes
+	data, err := limited.File(name, most)
 	if err != nil {
 		return nil, cli.Usagef("%s: %w", from, err)
 	}
