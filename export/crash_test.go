@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,19 +51,24 @@ type killWorld struct {
 	*world
 	bin   string
 	kills int
+	// took is how long each command took when it last ended by itself.
+	took map[string]time.Duration
 }
 
-// run runs shipper until it ends or is killed: at a named point, or after a while.
-func (w *killWorld) run(point string, after time.Duration, args ...string) {
+// run runs shipper until it ends or is killed: at a named point, or after a share of the time that the command takes, 0 for neither.
+func (w *killWorld) run(point string, share float64, args ...string) {
 	const most = time.Minute // one that hangs
+	after := time.Duration(share * float64(w.took[args[0]]))
 	ctx, cancel := context.WithTimeout(w.tb.Context(), cmp.Or(after, most))
 	defer cancel()
+	began := time.Now()
 	cmd := exec.CommandContext(ctx, w.bin, args...)
 	cmd.Env = append(os.Environ(), crashpoint.Env+"="+point)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	switch err := cmd.Run(); {
 	case err == nil:
+		w.took[args[0]] = time.Since(began)
 	case after == 0 && ctx.Err() != nil:
 		w.tb.Errorf("%q does not end within %v: %s", args, most, &stderr)
 	case strings.Contains(err.Error(), "killed"), ctx.Err() != nil:
@@ -91,7 +97,7 @@ func (w *killWorld) within(what string) {
 func TestLongKillExport(t *testing.T) {
 	t.Parallel()
 	effort.Need(t, effort.Test, "kills many exports")
-	w := &killWorld{world: newWorld(t, testrand.New(t))}
+	w := &killWorld{world: newWorld(t, testrand.New(t)), took: map[string]time.Duration{}}
 	bin, err := programs.Build(programs.Crashpoints, "logstow/cmd/shipper")
 	if err != nil {
 		t.Fatal(err)
@@ -120,13 +126,15 @@ func TestLongKillExport(t *testing.T) {
 		}
 		w.within(point)
 	}
-	for i := range (effort.Cases{Test: 2, Full: 60}).N() {
+	other := &killWorld{world: w.world, bin: w.bin, took: map[string]time.Duration{}}
+	for i := range (effort.Cases{Test: 3, Full: 60}).N() {
 		w.fill(dayBefore(1+i%3), 4)
 		done := make(chan struct{})
-		other := &killWorld{world: w.world, bin: w.bin}
+		_, part := math.Modf(float64(i) * math.Phi) // spread evenly; 0 in the first round, whose commands end
+		share := 2 * part                           // so that later ones end, too
 		go func() {
 			defer close(done)
-			other.run("", time.Duration(20+i*7%200)*time.Millisecond, merge...)
+			other.run("", share, merge...)
 			switch i % 3 {
 			case 0:
 				other.run("", 0, retain...)
@@ -134,11 +142,11 @@ func TestLongKillExport(t *testing.T) {
 				other.run("", 0, flags...)
 			}
 		}()
-		w.run("", time.Duration(30+i*11%150)*time.Millisecond, flags...)
+		w.run("", share, flags...)
 		<-done
-		w.kills += other.kills
 		w.within(fmt.Sprintf("random instant %d", i))
 	}
+	w.kills += other.kills
 	w.run("", 0, retain...)
 	w.compact() // also a few late segments
 	w.run("", 0, flags...)
