@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"logstow/internal/bind"
+	"logstow/internal/certs"
 	"logstow/internal/retry"
 )
 
@@ -93,13 +93,8 @@ func (t TLS) Config() (*tls.Config, error) {
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	if t.ClientCA != "" {
-		pem, err := os.ReadFile(t.ClientCA)
-		if err != nil {
+		if config.ClientCAs, err = certs.Only(t.ClientCA); err != nil {
 			return nil, fmt.Errorf("TLS client authority: %w", err)
-		}
-		config.ClientCAs = x509.NewCertPool()
-		if !config.ClientCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("TLS client authority %s: no certificate in it", t.ClientCA)
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}

@@ -51,16 +51,12 @@ func (f Files) Step(step string) error {
 // exist in the same file system. Missing directories above path are created. After an error the file may or may not be written, but
 // never in part. Modes are subject to the umask.
 func (f Files) Replace(tempDir, path string, body []byte) error {
-	return f.write(tempDir, path, body, (*Temp).Rename)
-}
-
-func (f Files) write(tempDir, path string, body []byte, publish func(*Temp, string) (string, error)) error {
 	t, err := f.NewTemp(tempDir, body)
 	if err != nil {
 		return err
 	}
 	defer t.Discard()
-	top, err := publish(t, path)
+	top, err := t.Rename(path)
 	if err != nil {
 		return err
 	}

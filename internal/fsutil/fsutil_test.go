@@ -39,7 +39,16 @@ func files(t *testing.T, dir string) []string {
 
 // WriteNew is [Files.Replace], but a taken path is [fs.ErrExist] and untouched.
 func (f Files) WriteNew(tempDir, path string, body []byte) error {
-	return f.write(tempDir, path, body, (*Temp).Link)
+	t, err := f.NewTemp(tempDir, body)
+	if err != nil {
+		return err
+	}
+	defer t.Discard()
+	top, err := t.Link(path)
+	if err != nil {
+		return err
+	}
+	return f.SyncDirs(filepath.Dir(path), top)
 }
 
 func TestWriteNew(t *testing.T) {
@@ -81,7 +90,7 @@ func TestReplace(t *testing.T) {
 // whole file or what it held before, the error comes back, and nothing is left behind.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for name, publish := range map[string]func(*Temp, string) (string, error){"new": (*Temp).Link, "replace": (*Temp).Rename} {
+	for name, publish := range map[string]func(f Files, tempDir, path string, body []byte) error{"new": Files.WriteNew, "replace": Files.Replace} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fault := errors.New("injected")
@@ -100,13 +109,13 @@ func TestFaults(t *testing.T) {
 				}
 				var failed string
 				count := 0
-				err := Files{Fault: func(step string) error {
+				err := publish(Files{Fault: func(step string) error {
 					if count++; count == n {
 						failed = step
 						return fault
 					}
 					return nil
-				}}.write(temp, path, []byte("new"), publish)
+				}}, temp, path, []byte("new"))
 				if failed == "" {
 					if err != nil || read(t, path) != "new" {
 						t.Errorf("without a fault: %v", err)

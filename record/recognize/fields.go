@@ -378,7 +378,7 @@ func isGatewayLog(category []byte) bool {
 	return false
 }
 
-// propertiesLevel returns the level for the HTTP status in the properties of a gateway's log: ERROR from 500, WARN from 400.
+// propertiesLevel returns the level for the HTTP status in the properties of a gateway's log.
 func propertiesLevel(properties []byte) record.Level {
 	m := message.Object(properties)
 	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
@@ -387,13 +387,8 @@ func propertiesLevel(properties []byte) record.Level {
 		default:
 			continue
 		}
-		if text := message.Unquoted(value); len(text) == 3 {
-			switch text[0] {
-			case '5':
-				return record.Error
-			case '4':
-				return record.Warn
-			}
+		if level, ok := parse.StatusLevel(message.Unquoted(value)); ok {
+			return level
 		}
 	}
 	return record.None

@@ -179,7 +179,7 @@ func TestKindsOfLevels(t *testing.T) {
 		{"[20-Nov-2026 15:04:05 UTC] PHP Notice:  x", when, record.Info},
 		{`{"time":"2026-11-20T15:04:05Z","category":"ApplicationGatewayAccessLog","properties":{"httpMethod":"GET","httpStatus":502}}`, when, record.Error},
 		{`{"time":"2026-11-20T15:04:05Z","category":"FrontDoorAccessLog","properties":{"httpStatusCode":"404"}}`, when, record.Warn},
-		{`{"time":"2026-11-20T15:04:05Z","properties":{"httpStatusCode":"200"},"category":"FrontDoorAccessLog"}`, when, record.None},
+		{`{"time":"2026-11-20T15:04:05Z","properties":{"httpStatusCode":"200"},"category":"FrontDoorAccessLog"}`, when, record.Info},
 		{`{"time":"2026-11-20T15:04:05Z","category":"Other","properties":{"httpStatusCode":"500"}}`, when, record.None},
 		{`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","requestReceivedTimestamp":"2026-11-20T15:04:05Z"}`, when, record.None},
 		{"thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds", "", record.Error},

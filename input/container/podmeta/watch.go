@@ -3,7 +3,6 @@ package podmeta
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"logstow/internal/certs"
 	"logstow/internal/limited"
 	"logstow/internal/retry"
 )
@@ -55,13 +55,9 @@ func newAPI(opts *Options) (*api, error) {
 	}
 	transport := &http.Transport{ResponseHeaderTimeout: requestTimeout, TLSHandshakeTimeout: requestTimeout, MaxIdleConnsPerHost: 1}
 	if opts.CAFile != "" {
-		pem, err := os.ReadFile(opts.CAFile)
+		pool, err := certs.Only(opts.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("pod metadata: %w", err)
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("pod metadata: no certificate in %s", opts.CAFile)
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
