@@ -106,13 +106,13 @@ func TestRun(t *testing.T) {
 			continue
 		}
 		delete(outcomes, line)
-		if got, err := r.Run(t.Context(), f); got != want || err != nil {
+		if got, _, err := r.Run(t.Context(), f); got != want || err != nil {
 			t.Errorf("%s: %s, %v; want %s", line, got, err, want)
 		}
 		if want == mutate.Survived && strings.Contains(line, "by the user") {
 			more := &mutate.Runner{Dir: dir, Timeout: r.Timeout, Tests: []string{"./user"}}
-			if got, err := more.Run(t.Context(), f); got != mutate.Caught || err != nil {
-				t.Errorf("with the tests of its user: %s, %v", got, err)
+			if got, by, err := more.Run(t.Context(), f); got != mutate.Caught || by != "Test" || err != nil {
+				t.Errorf("with the tests of its user: %s by %s, %v", got, by, err)
 			}
 		}
 	}

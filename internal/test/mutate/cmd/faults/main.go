@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if caught+survived == *number {
 			break
 		}
-		outcome, err := runner.Run(ctx, f)
+		outcome, test, err := runner.Run(ctx, f)
 		switch {
 		case err != nil:
 			return err
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		default:
 			caught++
 		}
-		if err := report(out, dir, f, caught+survived, outcome); err != nil {
+		if err := report(out, dir, f, caught+survived, outcome, test); err != nil {
 			return err
 		}
 	}
@@ -111,17 +111,17 @@ func runLevels(ctx context.Context, runner *mutate.Runner, all []mutate.Fault, n
 			break
 		}
 		by := "make test"
-		outcome, err := runner.Run(ctx, f)
+		outcome, test, err := runner.Run(ctx, f)
 		if err == nil && outcome == mutate.Survived {
 			users := *runner
 			if users.Tests, err = runner.Dependents(ctx, f.Package); err == nil && len(users.Tests) > 0 {
 				by = "make test, by a package that uses it"
-				outcome, err = users.Run(ctx, f)
+				outcome, test, err = users.Run(ctx, f)
 			}
 		}
 		if err == nil && outcome == mutate.Survived {
 			by = "make full only"
-			outcome, err = full.Run(ctx, f)
+			outcome, test, err = full.Run(ctx, f)
 		}
 		switch {
 		case err != nil:
@@ -133,7 +133,7 @@ func runLevels(ctx context.Context, runner *mutate.Runner, all []mutate.Fault, n
 		default:
 			caught++
 		}
-		if err := report(out, runner.Dir, f, caught, mutate.Outcome("caught by "+by)); err != nil {
+		if err := report(out, runner.Dir, f, caught, mutate.Outcome("caught by "+by), test); err != nil {
 			return err
 		}
 		path, err := filepath.Rel(runner.Dir, f.File)
@@ -148,8 +148,8 @@ func runLevels(ctx context.Context, runner *mutate.Runner, all []mutate.Fault, n
 	return nil
 }
 
-// report prints a fault and what became of it.
-func report(out io.Writer, dir string, f mutate.Fault, n int, outcome mutate.Outcome) error {
+// report prints a fault, what became of it, and the test that failed.
+func report(out io.Writer, dir string, f mutate.Fault, n int, outcome mutate.Outcome, test string) error {
 	src, err := os.ReadFile(f.File)
 	if err != nil {
 		return err
@@ -158,6 +158,9 @@ func report(out io.Writer, dir string, f mutate.Fault, n int, outcome mutate.Out
 	if err != nil {
 		path = f.File
 	}
-	_, err = fmt.Fprintf(out, "\n%d. %s: %s:%d\n%s", n, outcome, path, f.Line, f.Diff(src))
+	if test != "" {
+		test = " (" + test + ")"
+	}
+	_, err = fmt.Fprintf(out, "\n%d. %s%s: %s:%d\n%s", n, outcome, test, path, f.Line, f.Diff(src))
 	return err
 }
