@@ -210,7 +210,7 @@ func (s *Server) readBody(q *request, limit int64) bool {
 	s.readDeadline(q.w, 0)
 	q.Body = io.NopCloser(bytes.NewReader(body))
 	if err := q.ParseForm(); err != nil {
-		s.fail(q, http.StatusBadRequest, "the parameters cannot be read")
+		s.fail(q, http.StatusBadRequest, "the parameters cannot be read: "+err.Error())
 		return false
 	}
 	return true

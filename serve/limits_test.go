@@ -388,3 +388,18 @@ func TestRequestSize(t *testing.T) {
 		t.Errorf("%q %v", status, err)
 	}
 }
+
+// Parameters that cannot be read are refused, and not taken as none.
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for body, reason := range map[string]string{"query=%zz": `"%zz"`, "query=shop;limit=1": "semicolon"} {
+		resp, text := s.ask(t, http.MethodPost, prefix+"query", form(body))
+		if resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, reason) {
+			t.Errorf("body %s: %d %s", body, resp.StatusCode, text)
+		}
+		if resp, text = s.ask(t, http.MethodGet, prefix+"query?"+body); resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, reason) {
+			t.Errorf("%s: %d %s", body, resp.StatusCode, text)
+		}
+	}
+}
