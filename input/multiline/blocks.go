@@ -1,6 +1,10 @@
 package multiline
 
-import "bytes"
+import (
+	"bytes"
+
+	"logstow/record/recognize"
+)
 
 // isReport reports whether a line begins a report of Erlang: =ERROR REPORT==== 20-Nov-2026::15:04:05 === .
 func isReport(line []byte) bool {
@@ -18,12 +22,23 @@ func isWebLogic(line []byte) bool {
 	return hasPrefix(line, "####<") && !hasSuffix(bytes.TrimRight(line, " "), ">")
 }
 
-// afterBlock decides about a line of a record that ends with an empty line, of GlassFish with "]]", or of WebLogic with ">".
+// afterBlock decides about a line of a record that ends with an empty line, or in the line with its end.
 func (s state) afterBlock(line []byte) (action, state) {
+	ended, hasEnd := false, true
+	switch s {
+	case brackets:
+		ended = hasSuffix(line, "]]")
+	case webLogic:
+		ended = hasSuffix(bytes.TrimRight(line, " "), ">")
+	case clientLog:
+		_, ended = recognize.IsClientLog(line)
+	default:
+		hasEnd = false
+	}
 	switch {
-	case s == brackets && hasSuffix(line, "]]"), s == webLogic && hasSuffix(bytes.TrimRight(line, " "), ">"):
+	case ended:
 		return joins, closed
-	case isRecord(line) || len(line) == 0 && s != brackets && s != webLogic || s == report && line[0] == '=':
+	case isRecord(line) || len(line) == 0 && !hasEnd || s == report && line[0] == '=':
 		return begins, plain
 	}
 	return joins, s

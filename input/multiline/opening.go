@@ -114,6 +114,9 @@ func opening(line []byte) state {
 		if string(line) == recognize.NodeMemory {
 			return nodeMemory
 		}
+		if is, ended := recognize.IsClientLog(line); is && !ended {
+			return clientLog
+		}
 	case 'e', 'w':
 		if isLabel(line) {
 			return label

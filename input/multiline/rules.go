@@ -141,6 +141,8 @@ const (
 	csvQuote
 	// webLogic is inside of a record of WebLogic.
 	webLogic
+	// clientLog is inside of a record of Configuration Manager's clients.
+	clientLog
 	// klogText is inside of a text of several lines of klog.
 	klogText
 	// crashHead is the "#" before a report of a crash of the JVM, waiting, crash the report.
@@ -177,7 +179,7 @@ const (
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
 	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead,
-		race, sanitizer, csvQuote, webLogic, source, caret, elastic:
+		race, sanitizer, csvQuote, webLogic, clientLog, source, caret, elastic:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -255,7 +257,7 @@ func (s state) next(text, line []byte) (action, state) {
 		}
 	case apt:
 		return afterApt(line)
-	case report, brackets, diagnosis, webLogic:
+	case report, brackets, diagnosis, webLogic, clientLog:
 		return s.afterBlock(line)
 	case nodeHead, nodeSource, nodeCaret, nodeBlank, nodeEnd:
 		return s.afterNode(line)

@@ -34,6 +34,7 @@ const (
 	fieldStatus           // the HTTP status of a response
 	fieldRequest          // a request, or a part of it, to which a status belongs
 	fieldStart            // when a request began, the time if no other field is
+	fieldTags             // tags, one of which may be a level
 )
 
 // fieldOf returns the meaning of a field with one of the usual names.
@@ -84,6 +85,8 @@ func fieldOf(name []byte) field {
 		return fieldRequest
 	case "start_time", "started_at": // of Envoy, of Kong
 		return fieldStart
+	case "tags":
+		return fieldTags
 	}
 	return fieldOther
 }
@@ -134,6 +137,9 @@ func (f *finding) field(kind field, name, value []byte) {
 	case fieldRequest:
 		f.request = true
 		return
+	case fieldTags:
+		f.tags(value)
+		return
 	case fieldStart:
 		if m := (moment{}); f.wholeTime(&m, message.Unquoted(value)) {
 			f.minute.apart.whole(&m)
@@ -155,6 +161,31 @@ func (f *finding) field(kind field, name, value []byte) {
 	}
 	f.level = levelValue(kind, trimSpace(message.Unquoted(value)), f.mongo)
 	f.numeric = f.numeric || kind == fieldLevel && len(value) == 1
+}
+
+// tags implies the level that is the first or the last tag, as Kibana writes it: ["error","elasticsearch"], ["listening","info"].
+func (f *finding) tags(value []byte) {
+	if value[0] != '[' {
+		return
+	}
+	first, last := record.None, record.None
+	all := message.Array(value)
+	for n := 0; ; n++ {
+		tag, ok := all.Next()
+		if !ok {
+			break
+		}
+		last = record.None
+		if word := message.Unquoted(tag); isLowerLevel(word) {
+			last = record.LevelFromAlias(word)
+		}
+		if n == 0 {
+			first = last
+		}
+	}
+	if f.impliedLevel = first; first == record.None {
+		f.impliedLevel = last
+	}
 }
 
 // statusLevel sets the level of the status of a request, as that of an access log, if there is no other.

@@ -68,6 +68,10 @@ func (f *finding) line(b []byte) {
 			f.windowsEvent(b[i:])
 			return
 		}
+		if is, _ := IsClientLog(b[i:]); is {
+			f.clientLog(b[i:])
+			return
+		}
 	}
 	if len(b) > 2 && b[1] == '/' {
 		f.logcatBrief(b)

@@ -2,8 +2,10 @@ package recognize
 
 import (
 	"bytes"
+	"strconv"
 
 	"logstow/record"
+	"logstow/record/internal/civil"
 )
 
 // withoutTime finds the level in a line of a program that writes no time.
@@ -262,4 +264,51 @@ func (f *finding) windowsEvent(line []byte) {
 	case '5':
 		f.level = record.Trace
 	}
+}
+
+// IsClientLog reports whether a line begins a record of Configuration Manager's and Intune's clients, and ended whether the record ends in it.
+func IsClientLog(line []byte) (is, ended bool) {
+	return bytes.HasPrefix(line, []byte("<![LOG[")), bytes.Contains(line, []byte(clientTail))
+}
+
+// clientTail is between the text of such a record and its columns.
+const clientTail = "]LOG]!>"
+
+// clientLog takes time and level from such a record: <![LOG[text]LOG]!><time="16:04:05.123-060" date="11-20-2026" component="x" type="3">.
+// The number behind the time is that of minutes from it to UTC.
+func (f *finding) clientLog(line []byte) {
+	_, tail, _ := bytes.Cut(line, []byte(clientTail))
+	switch string(attribute(tail, "type")) {
+	case "1":
+		f.level = record.Info
+	case "2":
+		f.level = record.Warn
+	case "3":
+		f.level = record.Error
+	}
+	at, date := attribute(tail, "time"), attribute(tail, "date")
+	second, nano, end := clockAt(at, 0)
+	if end == 0 {
+		return
+	}
+	const places = len("11-20-2026")
+	if len(date) != places || date[2] != '-' || date[5] != '-' {
+		return
+	}
+	year, month, day := four(date, 6), two(date, 0), two(date, 3)
+	if year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {
+		return
+	}
+	m := moment{second: int64(civil.Days(int(year), int(month), int(day)))*civil.SecondsPerDay + second, nano: nano}
+	if bias, err := strconv.Atoi(string(at[end:])); err == nil {
+		m.second, m.utc = m.second+int64(bias)*60, true
+	}
+	f.setTime(m)
+}
+
+// attribute returns the value of an attribute of XML, empty if there is none.
+func attribute(element []byte, name string) []byte {
+	_, value, _ := bytes.Cut(element, []byte(name+`="`))
+	value, _, _ = bytes.Cut(value, []byte(`"`))
+	return value
 }
