@@ -29,6 +29,25 @@ func (f *finding) withoutTime(line []byte) {
 	if f.level == record.None && bytes.IndexByte(line[:min(len(line), maxColumn)], '[') > 0 {
 		f.nccl(line)
 	}
+	if f.level == record.None {
+		f.level = programLevel(line)
+	}
+}
+
+// programLevel returns the level behind the name of a program at the start of a line, as GNU's coding standards have it, ld: error: text,
+// or in capitals, wandb: ERROR text.
+func programLevel(line []byte) record.Level {
+	name, rest, _ := bytes.Cut(line[:min(len(line), maxColumn)], []byte(": "))
+	end := wordEnd(rest, 0)
+	if len(name) == 0 || end == 0 || end == len(rest) || name[0]|0x20-'a' >= 26 || rest[end] != ':' && (rest[end] != ' ' || rest[1]-'A' >= 26) {
+		return record.None
+	}
+	for _, c := range name {
+		if c|0x20-'a' >= 26 && c-'0' > 9 && bytes.IndexByte([]byte("-_.+/[]"), c) < 0 {
+			return record.None
+		}
+	}
+	return groupWord(rest[:end])
 }
 
 // logcatBrief takes the level from the letter in Android's log in its brief style: W/ActivityManager(  585): slow.
