@@ -33,7 +33,7 @@ const (
 	fieldLoguru           // may be an object of Python's loguru with time and level
 	fieldStatus           // the HTTP status of a response
 	fieldRequest          // a request, or a part of it, to which a status belongs
-	fieldStart            // when a request began, the time if no other field is
+	fieldStart            // when something began, the time if no other field is
 	fieldTags             // tags, one of which may be a level
 )
 
@@ -45,7 +45,9 @@ func fieldOf(name []byte) field {
 		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
 		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "time_local", "msec", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp":
+		"time_iso8601", "time_local", "msec", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp",
+		"dt", "ts_ms", "_ts", "_timestamp", "@time", "Date", "DATE", "time_ms", "unix_time", "logged_at", "loggedAt", "log_timestamp", "logTimestamp", "LogTime",
+		"timestamp_utc", "timestampUtc", "TimestampUtc", "time_utc", "utc_time", "UtcTime":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
@@ -83,7 +85,8 @@ func fieldOf(name []byte) field {
 		return fieldStatus
 	case "request", "request_method", "requestMethod", "method", "http_method", "request_uri", "verb":
 		return fieldRequest
-	case "start_time", "started_at": // of Envoy, of Kong
+	case "start_time", "started_at", "startTime", // of Envoy, of Kong
+		"created", "created_at", "createdAt", "received_at", "receivedAt": // of Python's logging, and of what a record is about
 		return fieldStart
 	case "tags":
 		return fieldTags
