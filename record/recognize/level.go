@@ -28,8 +28,9 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	ok, nouns := t.upper, false // with nouns set, aliases that are also common words count
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
-		// A column after brackets: App Service writes PID[1234] Error       message, others [main] info  message.
-		padded := next == ' ' && t.start > 1 && b[t.start-2] == ']' && t.word+1 < len(b) && b[t.word+1] == ' '
+		// A column after brackets: App Service writes PID[1234] Error       message, others [main] info  message,
+		// Veeam <01> Error    message.
+		padded := next == ' ' && t.start > 1 && (b[t.start-2] == ']' || b[t.start-2] == '>') && t.word+1 < len(b) && b[t.word+1] == ' '
 		if padded || fenced(b, t.word, fence) || !f.found && codeAt(b, t.word+1) || !f.found && n == 0 && isDate(b, t.word+1) {
 			ok, nouns = true, true
 		} else if !ok && next == ' ' && f.found {
@@ -168,7 +169,7 @@ func isLowerLevel(word []byte) bool {
 }
 
 // nameFollows reports whether behind a level in lower case the name of a process or logger stands at b[i], as of ESXi and Swift:
-// info hostd[2099123] [Originator@6876], error shop.orders : failed.
+// info hostd[2099123] [Originator@6876], error vpxd[7F1A3B] [Originator@6876], error shop.orders : failed.
 func nameFollows(b []byte, i int) bool {
 	t := scanToken(b, i)
 	if t.kind != tokenMixed && t.kind != tokenWord || t.end+2 >= len(b) {
@@ -187,7 +188,7 @@ func nameFollows(b []byte, i int) bool {
 		return false
 	}
 	k := end - 1
-	for k > i && b[k-1]-'0' <= 9 {
+	for k > i && (b[k-1]-'0' <= 9 || b[k-1]-'A' < 6) {
 		k--
 	}
 	return k < end-1 && k > i && b[k-1] == '['
@@ -291,6 +292,12 @@ func levelInGroup(b []byte) record.Level {
 		}
 	}
 	end := wordEnd(b, 0)
+	if end+1 == len(b) && b[end] == '!' { // [ERR!] of Azure IoT Edge
+		b = b[:end]
+	}
+	if end < len(b) && b[end] == '.' || end+1 < len(b) && b[end+1] == '.' { // <local0.err>
+		return facilityLevel(b)
+	}
 	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' && b[end] != '|' || b[0] > 'Z') {
 		return threadLevel(b)
 	}

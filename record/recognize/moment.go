@@ -158,7 +158,7 @@ func slashes(b []byte, sep byte, order dateOrder) (moment, int) {
 	if i < len(b) && b[i] == ',' {
 		i++
 	}
-	if len(b) < i+len(" 3:04:05") || b[i] != ' ' {
+	if len(b) < i+len(" 3:04:05") || b[i] != ' ' && (b[i] != '-' || b[i+1]-'0' > 9) { // Suricata also writes 11/20/2026-15:04:05
 		return moment{}, 0
 	}
 	switch i++; { // 20/11/2026 - 15:04:05, Suricata's 20/11/2026 -- 15:04:05

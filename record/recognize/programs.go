@@ -17,6 +17,10 @@ func (f *finding) withoutTime(line []byte) {
 		f.npm(line)
 	case ':':
 		f.workflow(line)
+	case 'O':
+		if code, found := bytes.CutPrefix(line, []byte("ORA-")); found && len(code) > 5 && digitsEnd(code, 0) == 5 && code[5] == ':' { // Oracle
+			f.level = record.Error
+		}
 	case 'm':
 		if bytes.HasPrefix(line, []byte("make")) && bytes.Contains(line[:min(len(line), 16)], []byte(": *** ")) {
 			f.level = record.Error
@@ -330,4 +334,30 @@ func attribute(element []byte, name string) []byte {
 	_, value, _ := bytes.Cut(element, []byte(name+`="`))
 	value, _, _ = bytes.Cut(value, []byte(`"`))
 	return value
+}
+
+// sharePoint takes the level from the seventh column of a trace of SharePoint, which are separated by TABs and padded with blanks.
+func (f *finding) sharePoint(line []byte) {
+	const before = 6
+	rest := line
+	for range before {
+		_, column, found := bytes.Cut(rest, []byte{'\t'})
+		if !found {
+			return
+		}
+		rest = column
+	}
+	column, _, _ := bytes.Cut(rest, []byte{'\t'})
+	switch string(trimSpace(column)) {
+	case "Critical":
+		f.level = record.Fatal
+	case "Unexpected", "Assert":
+		f.level = record.Error
+	case "Monitorable", "High", "Warning":
+		f.level = record.Warn
+	case "Medium", "Information":
+		f.level = record.Info
+	case "Verbose", "VerboseEx":
+		f.level = record.Debug
+	}
 }

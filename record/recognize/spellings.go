@@ -22,6 +22,9 @@ func (f *finding) spellings(line []byte) {
 	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > len("2026-11-20 15:04:05.123 ") && line[4] == '-') {
 		f.byFirst(line)
 	}
+	if f.level == record.None && len(line) > maxColumn/2 && line[2] == '/' && bytes.Contains(line[:maxColumn/2], []byte(" \t")) {
+		f.sharePoint(line)
+	}
 	if f.level == record.None {
 		f.bgl(line)
 	}
