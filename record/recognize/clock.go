@@ -28,7 +28,7 @@ func onDayDigits(b []byte, i int, year, month, day uint) (moment, int) {
 }
 
 // onDayLoose is onDay for a clock whose parts need not have two digits, 3:04:05 PM
-// or 22:5:9:606: a third colon stands before whole milliseconds.
+// or 22:5:9:606: a third colon stands before whole milliseconds. It may lack the second: 3:04 PM, 15:04.
 func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 	var part [3]uint
 	for k := range part {
@@ -36,13 +36,20 @@ func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 		for n < 2 && i+n < len(b) && b[i+n]-'0' <= 9 {
 			n++
 		}
-		if n == 0 || k < 2 && (i+n >= len(b) || b[i+n] != ':') {
+		if n == 0 {
 			return moment{}, 0
 		}
 		part[k] = number(b[i : i+n])
 		i += n
 		if k < 2 {
-			i++
+			if i < len(b) && b[i] == ':' {
+				i++
+				continue
+			}
+			if _, end := halfDay(b, i, 0); k == 0 || n < 2 || end == i && !ends(b, i) && b[i] != 'Z' && b[i] != '+' {
+				return moment{}, 0
+			}
+			break
 		}
 	}
 	second, nano, ok := ofDay(part[0], part[1], part[2])

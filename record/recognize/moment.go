@@ -114,6 +114,10 @@ func parseLettered(b []byte) (moment, int) {
 		}
 	case '-', '/':
 		return monthDashed(b)
+	default:
+		if m, n := longDate(b); n > 0 {
+			return m, n
+		}
 	}
 	if b[2]-'A' < 26 && (b[3] == ' ' || b[4] == ' ') {
 		return zoneFirst(b)
@@ -271,14 +275,23 @@ func yearFirst(b []byte) (moment, int) {
 	if len(b) >= len("2026 Nov 2 15:04:05") && b[4] == ' ' {
 		return yearAndMonth(b)
 	}
-	if len(b) < 19 || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
+	if len(b) >= len("2026-Nov-20 15:04:05") && b[4] == '-' && b[8] == '-' && b[11] == ' ' { // of Boost
+		return onDay(b, 12, four(b, 0), monthOf(b[5:]), two(b, 9))
+	}
+	if len(b) < len("2026-11-20 15:04") || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
 		return moment{}, 0
+	}
+	if len(b) < len("2026-11-20 15:04:05") {
+		return minuteOnly(b)
 	}
 	switch b[10] {
 	case 'T', ' ', 't', '\t', '_':
 		m, n := onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
 		if n == 0 && b[10] == ' ' {
 			m, n = behindGap(b)
+		}
+		if n == 0 {
+			return minuteOnly(b)
 		}
 		m.layout = layoutISO
 		return m, n
@@ -293,6 +306,14 @@ func yearFirst(b []byte) (moment, int) {
 		}
 	}
 	return moment{}, 0
+}
+
+// minuteOnly reads 2026-11-20 15:04, 2026-11-20T15:04Z and 2026-11-20 3:04:05 PM.
+func minuteOnly(b []byte) (moment, int) {
+	if b[10] != ' ' && b[10] != 'T' || len(b) > 16 && b[16] == ':' {
+		return moment{}, 0
+	}
+	return onDayLoose(b, 11, four(b, 0), two(b, 5), two(b, 8))
 }
 
 // behindGap reads a clock behind a date and more than a blank, at b[11]: MariaDB's hour of one digit, apt's, and Gin's.
@@ -397,6 +418,13 @@ func dayFirstOf(b []byte, i, n int) (moment, int) {
 	i += n
 	sep := b[i]
 	month := monthOf(b[i+1:])
+	if long := longMonth(b[i+1:]); sep == ' ' && long > 3 { // 20 November 2026 15:04:05
+		i += long - 3
+		if len(b) < i+rest || b[i+4] != ' ' || b[i+9] != ' ' {
+			return moment{}, 0
+		}
+		return onDay(b, i+10, four(b, i+5), month, day)
+	}
 	if month != 0 && sep == ' ' && b[i+4] == ' ' && b[i+7] == ':' { // 20 Nov 15:04:05: ntpd
 		return withoutYear(b, i+5, month, day)
 	}
@@ -421,12 +449,19 @@ func dayFirstOf(b []byte, i, n int) (moment, int) {
 // monthFirst reads, at b[i]: Jun 14 15:16:01, Jun 09 06:07:04.123456 2005, Jun 9
 // 06:07:04 UTC 2005, Jun 14 2005 15:16:01, and Nov 20, 2026 3:04:05 PM.
 func monthFirst(b []byte, i int) (moment, int) {
-	const shortest = len("Jun 9 15:16:01")
-	if len(b) < i+shortest || b[i+3] != ' ' {
+	if len(b) < i+len("Jun") {
 		return moment{}, 0
 	}
-	month := monthOf(b[i:])
-	if i += 4; b[i] == ' ' {
+	return behindMonth(b, i+len("Jun"), monthOf(b[i:]))
+}
+
+// behindMonth reads what stands at b[i] behind a month.
+func behindMonth(b []byte, i int, month uint) (moment, int) {
+	const shortest = len(" 9 15:16:01")
+	if len(b) < i+shortest || b[i] != ' ' {
+		return moment{}, 0
+	}
+	if i++; b[i] == ' ' {
 		i++
 	}
 	n := 1
