@@ -32,10 +32,7 @@ func (q *Query) Explain(ctx context.Context, p *Plan, opts ExplainOptions) ([]Re
 	if opts.Services != nil {
 		e.Services, e.ServicesKnown = opts.Services, true
 	} else if none || !q.findings.ListedAll(q.matcher.Selection.Services) {
-		step, done := q.meter.StepContext(ctx)
-		services, failures := AllServices(step, q.stores)
-		done()
-		e.Services, e.ServicesKnown = services, len(failures) == 0
+		q.listServices(ctx, e)
 	}
 	selected := 0
 	for _, name := range e.Services {
@@ -65,6 +62,25 @@ func (q *Query) Explain(ctx context.Context, p *Plan, opts ExplainOptions) ([]Re
 		return nil, context.Cause(ctx)
 	}
 	return explain.Reasons(e), nil
+}
+
+// listServices adds the services of the stores to the evidence.
+func (q *Query) listServices(ctx context.Context, e *explain.Evidence) {
+	ctx, done := q.meter.StepContext(ctx)
+	defer done()
+	services, failures := AllServices(ctx, q.stores)
+	e.Services, e.ServicesKnown = services, len(failures) == 0
+}
+
+// MissingServices returns reasons for selected services, and globs, that no store has, although others have matches. Call it after
+// reading the plan. It lists the names of services only if nothing was listed for one of them.
+func (q *Query) MissingServices(ctx context.Context) []Reason {
+	if q.findings.ListedAll(q.matcher.Selection.Services) {
+		return nil
+	}
+	e := explain.NewEvidence(q.findings, q.matcher, nil)
+	q.listServices(ctx, e)
+	return explain.MissingServices(e)
 }
 
 // countOtherCase counts the records that match if the case of the patterns is ignored; 0 if they cannot be read. The report of the

@@ -30,6 +30,9 @@ func (r *request) answer(find func(*query.Query) (found bool, err error)) error 
 		if err != nil && !errors.Is(err, query.ErrBudget) {
 			return err
 		}
+		if found {
+			r.noteMissingServices(r.c.Context, q)
+		}
 		report := q.Report()
 		r.printReport(&report)
 		if err != nil {

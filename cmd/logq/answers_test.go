@@ -235,3 +235,27 @@ func TestFutureIsNoted(t *testing.T) {
 		}
 	}
 }
+
+// A selected service that does not exist is noted, also if others have records.
+func TestMissingServicesAreNoted(t *testing.T) {
+	t.Parallel()
+	dir := answersStore(t)
+	for _, command := range []string{
+		"query", "query --count", "query --distinct level", "query --tail 1", "stats", "fields", "patterns", "segments",
+	} {
+		for services, notes := range map[string][]string{
+			"-s web -s wbe -s x*": {`logq: service "wbe" does not exist; nearest: web`, `logq: no service matches "x*"; available: `},
+			"-s web -s tokyo":     {}, // exists, without records in the range
+		} {
+			status, _, stderr := ask(t, dir, command+" --since 20m "+services)
+			if status != 0 || strings.Count(stderr, "service") != len(notes) {
+				t.Errorf("%s %s: status %d, %q", command, services, status, stderr)
+			}
+			for _, note := range notes {
+				if !strings.Contains(stderr, note) {
+					t.Errorf("%s %s: %q, want %q", command, services, stderr, note)
+				}
+			}
+		}
+	}
+}

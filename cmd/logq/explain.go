@@ -173,6 +173,13 @@ func (r *request) noteMissing(q *query.Query, named []string) {
 	}
 }
 
+// noteMissingServices notes selected services that do not exist.
+func (r *request) noteMissingServices(ctx context.Context, q *query.Query) {
+	for _, reason := range q.MissingServices(ctx) {
+		r.notef("%s", reason.Text)
+	}
+}
+
 // missingOrder returns the field that records are sorted by if the first one does not have it: then none has, because
 // records without the field are last.
 func (r *request) missingOrder(q *query.Query, first *query.Match) []string {

@@ -112,6 +112,8 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 		f.warnFuture(p)
 		if printed == 0 && (f.ranged || f.tail > 0 || len(p.Segments) == 0) {
 			err = f.explainNone(ctx, q, p)
+		} else {
+			f.noteMissingServices(ctx, q)
 		}
 	}
 	report := q.Report()

@@ -186,6 +186,9 @@ func listSegments(c *ucli.Context, env environment) error {
 		if err != nil {
 			return err
 		}
+		if len(rows) > 0 {
+			r.noteMissingServices(c.Context, q)
+		}
 		report := q.Report()
 		report.Problems = append(report.Problems, unreadable...)
 		r.printReport(&report)

@@ -32,3 +32,10 @@ func (f *Findings) Missing(m *match.Matcher, named []string) (all []Reason) {
 	}
 	return x.reasons
 }
+
+// MissingServices returns reasons for selected services, and globs, that are not among the services of the evidence.
+func MissingServices(e *Evidence) []Reason {
+	x := &explanation{Evidence: e}
+	x.services()
+	return x.reasons
+}
