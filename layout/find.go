@@ -3,6 +3,7 @@ package layout
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -10,7 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"logstow/internal/hint"
 	"logstow/internal/retry"
+	"logstow/store"
 )
 
 const (
@@ -24,7 +27,15 @@ const (
 
 // Find returns the blobs that were written from one time to another plus the slack, in order of name. Empty ones are left out. The number
 // of listings is that of the directories before the time in names, and for each of these one an hour, or a day if there are many hours.
-func (l *Layout) Find(ctx context.Context, p *Place, from, to time.Time) (found []Blob, err error) {
+func (l *Layout) Find(ctx context.Context, p *Place, from, to time.Time) ([]Blob, error) {
+	found, err := l.find(ctx, p, from, to)
+	if errors.Is(err, store.ErrNoContainer) { // its advice is for stores
+		err = hint.Wrap(err, "check the name; the program that writes the blobs creates it")
+	}
+	return found, err
+}
+
+func (l *Layout) find(ctx context.Context, p *Place, from, to time.Time) (found []Blob, err error) {
 	if to.Year() < 9999 {
 		to = to.Add(l.slack)
 	}

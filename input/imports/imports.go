@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"time"
 
 	"logstow/archive"
@@ -77,6 +78,8 @@ type importer struct {
 	unfinished bool
 
 	imported, known, failed, left int
+	// changed are those of the failed that were rewritten.
+	changed int
 }
 
 // maxOpen is how long after the last write to a blob, and the end of the period in its name, its last line may be completed.
@@ -145,10 +148,23 @@ func (m *importer) Run(ctx context.Context) error {
 	default:
 		m.opts.Log.Info("imported", "blobs", m.imported, "imported_before", m.known, "unfinished", m.left, "failed", m.failed)
 	}
-	if m.failed > 0 {
-		return hint.Wrap(fmt.Errorf("not imported completely: %s; see the log", units.Count(m.failed, "blob")), "run the import again once they are repaired; what was imported is skipped")
+	return m.failure()
+}
+
+// failure is an error if blobs were not imported completely.
+func (m *importer) failure() error {
+	if m.failed == 0 {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("not imported completely: %s; see the log", units.Count(m.failed, "blob"))
+	advice := []string{"run the import again once damaged blobs are repaired; what was imported is skipped"}
+	if m.changed == m.failed {
+		advice = nil
+	}
+	if m.changed > 0 {
+		advice = append(advice, "copy rewritten blobs to other names, under which they are imported as a whole, and delete them or take a range without them")
+	}
+	return hint.Wrap(err, "%s", strings.Join(advice, "; "))
 }
 
 // source imports the blobs of a source.
@@ -202,6 +218,7 @@ func (m *importer) keep(b *layout.Blob, text []byte, err error) bool {
 // end stores that a blob was imported.
 func (m *importer) end(ctx context.Context, b *layout.Blob, gone bool, err error) error {
 	if err == nil && !gone && (m.rewritten || m.of.records < m.before.records) {
+		m.changed++
 		err = errors.New("it was rewritten since a part of it was imported; the rest is not imported")
 	}
 	switch {
