@@ -162,6 +162,7 @@ func newPipeline(s Settings, opts Options) *pipeline {
 		senders:     watch.NewSenders(),
 		ended:       make(chan *running), reloads: make(chan Settings),
 	}
+	p.opened.onWritten = p.noteWritten
 	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
 	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.newStores, Senders: p.senders, Settings: p.watchSettings(), Log: p.log})
 	if s.BufferDir != "" {
@@ -380,20 +381,15 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 	return all.Wait
 }
 
-// updateNote writes the current upload error, and the stores that were written to, into the status note until ctx ends.
+// updateNote writes the current upload error into the status note until ctx ends.
 func (p *pipeline) updateNote(ctx context.Context) {
 	ticker := time.NewTicker(noteInterval)
 	defer ticker.Stop()
 	var reported error
-	written := p.opened.written()
 	for {
 		if failure := p.uploader.CurrentError(); (failure == nil) != (reported == nil) {
 			p.note.update(func(n *Note) { n.setError(failure) })
 			reported = failure
-		}
-		if now := p.opened.written(); !slices.Equal(now, written) {
-			p.note.update(func(n *Note) { n.Written = now })
-			written = now
 		}
 		select {
 		case <-ticker.C:
@@ -403,13 +399,17 @@ func (p *pipeline) updateNote(ctx context.Context) {
 	}
 }
 
+// noteWritten writes the stores that were written to into the status note.
+func (p *pipeline) noteWritten() {
+	p.note.update(func(n *Note) { n.Written = p.opened.written() })
+}
+
 // noteEnd writes the outcome into the status note.
 func (p *pipeline) noteEnd(uploadErr error) {
 	held := p.buffer.Stats()
 	left := held.Open+held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed+held.Failed > 0
 	p.note.update(func(n *Note) {
 		n.setError(uploadErr)
-		n.Written = p.opened.written()
 		n.Drained = uploadErr == nil && !left && p.buffer.Err() == nil
 	})
 }

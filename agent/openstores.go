@@ -17,21 +17,23 @@ import (
 type stores struct {
 	log    *slog.Logger
 	getenv func(string) string
+	// onWritten is called before the first write to a store in a directory, which written returns from then on. It may be nil.
+	onWritten func()
 
 	mu sync.Mutex
 	// opening has, by absolute name, a lock that is held while the store is opened. Opening may take long; it delays no other store.
 	opening map[string]*sync.Mutex
 	// opened holds the open stores by absolute name.
 	opened map[string]store.Store
-	// earlier are the directories that earlier runs have written to, by absolute name.
-	earlier []string
+	// writtenTo are the directories that this or an earlier run has written to, by absolute name.
+	writtenTo []string
 	// configured are the stores of new segments.
 	configured Stores
 }
 
 // newStores makes stores for a shipper of which earlier runs have written to directories with some absolute names.
 func newStores(log *slog.Logger, getenv func(string) string, earlier []string) *stores {
-	return &stores{log: log, getenv: getenv, earlier: earlier, opening: map[string]*sync.Mutex{}, opened: map[string]store.Store{}}
+	return &stores{log: log, getenv: getenv, writtenTo: earlier, opening: map[string]*sync.Mutex{}, opened: map[string]store.Store{}}
 }
 
 // open returns the store that spec names, for writing. It opens the store if it is not open, and then
@@ -47,7 +49,9 @@ func (s *stores) open(ctx context.Context, spec string) (store.Store, error) {
 	if st := s.get(name); st != nil {
 		return st, nil
 	}
-	st, err := open.Store(ctx, spec, open.Options{Getenv: s.getenv, Log: s.log, Repair: true, Written: slices.Contains(s.earlier, name)})
+	st, err := open.Store(ctx, spec, open.Options{
+		Getenv: s.getenv, Log: s.log, Repair: true, Written: s.wasWritten(name), BeforeWrite: func() { s.addWritten(name) },
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +92,26 @@ func (s *stores) billed() bool {
 	return billed(s.configured)
 }
 
+// wasWritten reports whether this or an earlier run has written to the directory with an absolute name.
+func (s *stores) wasWritten(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.writtenTo, name)
+}
+
+// addWritten adds a directory that is about to be written to.
+func (s *stores) addWritten(name string) {
+	if s.wasWritten(name) {
+		return
+	}
+	s.mu.Lock()
+	s.writtenTo = append(s.writtenTo, name)
+	s.mu.Unlock()
+	if s.onWritten != nil {
+		s.onWritten()
+	}
+}
+
 // written returns the absolute names of the configured stores in directories that this or an earlier run has written to.
 func (s *stores) written() (names []string) {
 	s.mu.Lock()
@@ -97,7 +121,7 @@ func (s *stores) written() (names []string) {
 			continue
 		}
 		name, err := open.Absolute(spec, s.getenv)
-		if err == nil && (slices.Contains(s.earlier, name) || store.Written(s.opened[name])) {
+		if err == nil && slices.Contains(s.writtenTo, name) {
 			names = append(names, name)
 		}
 	}

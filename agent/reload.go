@@ -225,7 +225,7 @@ func (p *pipeline) changeStores(ctx context.Context, old Stores) error {
 	}
 	p.uploader.SetStore(p.requests.Store(st), name, route)
 	p.opened.configure(next)
-	p.note.update(func(n *Note) { n.Store = next.String() })
+	p.note.update(func(n *Note) { n.Store, n.Written = next.String(), p.opened.written() })
 	p.log.Info("store changed for new segments", "store", next.String(), "previous_store", old.String())
 	return nil
 }

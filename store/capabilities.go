@@ -25,13 +25,6 @@ func PendingReindex(s Store) (id string, err error) {
 	return "", nil
 }
 
-// Written reports whether a store in a directory is known to have been written to, so that it must not begin anew while the directory is
-// missing. s must be a store that package open returned, not a wrapper around it.
-func Written(s Store) bool {
-	w, ok := s.(interface{ Written() bool })
-	return ok && w.Written()
-}
-
 // Containers is a store of an account whose containers can be listed.
 type Containers interface {
 	// Containers returns the names of the containers that start with a prefix, in order.

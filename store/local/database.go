@@ -36,8 +36,8 @@ type database struct {
 	// not poll for SQLite's lock.
 	write chan struct{}
 	clean sync.Once
-	// noticed limits the calls of notice to one.
-	noticed sync.Once
+	// noticed and announced limit the calls of notice and beforeWrite to one.
+	noticed, announced sync.Once
 
 	mu     sync.Mutex
 	db     *handle
@@ -116,6 +116,9 @@ func (d *database) writing(ctx context.Context) (*sql.DB, error) {
 		d.mu.Lock()
 		d.written = true
 		d.mu.Unlock()
+		if d.beforeWrite != nil {
+			d.announced.Do(d.beforeWrite)
+		}
 	}
 	return db, err
 }

@@ -57,11 +57,15 @@ func Notice(f func(error)) Option { return func(s *Store) { s.db.notice = f } }
 // file system is not mounted, until the hidden folder is created in it.
 func Written() Option { return func(s *Store) { s.db.written = true } }
 
+// BeforeWrite sets a function that is called once, before the store writes its first blob or entity.
+func BeforeWrite(f func()) Option { return func(s *Store) { s.db.beforeWrite = f } }
+
 // options are the options of the database.
 type options struct {
 	repair, check bool
 	log           *slog.Logger
 	notice        func(error)
+	beforeWrite   func()
 }
 
 // Store is a directory as a store. It is safe for concurrent use.
@@ -118,9 +122,6 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 
 // String is the directory.
 func (s *Store) String() string { return s.dir }
-
-// Written implements [store.Written].
-func (s *Store) Written() bool { return s.db.wasWritten() }
 
 // Close implements [store.Store]. It may be called again.
 func (s *Store) Close() error { return s.db.close() }

@@ -38,6 +38,8 @@ type Options struct {
 	Notice func(error)
 	// Written is set if a directory is known to have been written to: see [local.Written].
 	Written bool
+	// BeforeWrite is called once, before the first write to a directory: see [local.BeforeWrite]. It may be nil.
+	BeforeWrite func()
 	// LeftOut is called with files of a directory that listings leave out, and why: see [local.LeftOut]. It may be nil.
 	LeftOut func(name, why string)
 }
@@ -223,7 +225,7 @@ func openRelays(spec string, opts Options) (store.Store, error) {
 }
 
 func openLocal(ctx context.Context, dir string, opts Options) (store.Store, error) {
-	options := []local.Option{local.Adopt(adopt), local.Notice(opts.Notice)}
+	options := []local.Option{local.Adopt(adopt), local.Notice(opts.Notice), local.BeforeWrite(opts.BeforeWrite)}
 	if opts.Repair {
 		log := logging.OrDiscard(opts.Log)
 		options = append(options, local.Repair(log))
