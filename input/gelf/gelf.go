@@ -1,6 +1,6 @@
 // Package gelf receives log records in the Graylog Extended Log Format, version 1.1 and before: over
 // UDP in datagrams and chunks of datagrams, compressed with zlib or gzip or not, and over TCP, where
-// a NUL ends a message, or a newline behind a complete document.
+// a NUL ends a message, or a newline that is not inside of a document.
 //
 // # Content of a record
 //

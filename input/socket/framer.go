@@ -16,7 +16,7 @@ const (
 type Framing struct {
 	// Ends consists of one or two bytes, each of which ends a message.
 	Ends string
-	// Objects also ends a message with a newline behind a JSON object that is complete.
+	// Objects also ends a message with a newline that is not inside of a JSON object.
 	Objects bool
 	// OctetCounts also accepts messages with octet counts of RFC 6587: a number, a space and that many
 	// bytes, which start with "<". The form is detected for each message.

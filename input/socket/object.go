@@ -11,11 +11,11 @@ type object struct {
 	inString, escaped bool
 }
 
-// end returns the offset of the first byte of s that ends the message, or -1: one of ends, or a newline behind a complete object. Then the
-// next message begins.
+// end returns the offset of the first byte of s that ends the message, or -1: one of ends, or a newline that is not inside of an
+// object. Then the next message begins.
 func (o *object) end(s []byte, ends string) int {
 	for i, c := range s {
-		if strings.IndexByte(ends, c) >= 0 || c == '\n' && o.is && o.depth == 0 {
+		if strings.IndexByte(ends, c) >= 0 || c == '\n' && o.depth == 0 {
 			*o = object{}
 			return i
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A newline ends a complete object; inside of one, and in other text, it is a byte.
+// A newline ends a complete object, and other text; inside of an object it is a byte.
 func TestFramerObjects(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestFramerObjects(t *testing.T) {
 		{"over lines", "{\n\"a\":\n[1]\n}\x00{\n}\n", []string{"{\n\"a\":\n[1]\n}", "{\n}"}},
 		{"braces in a string", `{"a":"}\"}\\"}` + "\n{}\n", []string{`{"a":"}\"}\\"}`, `{}`}},
 		{"newline in a string", "{\"a\":\"}\n\"}\x00{}\x00", []string{"{\"a\":\"}\n\"}", `{}`}},
-		{"other text", "a\nb\x00[1]\n2\x00", []string{"a\nb", "[1]\n2"}},
+		{"other text", "a\nb\x00[1]\n{}\n2\x00", []string{"a", "b", "[1]", "{}", "2"}},
 		{"too long", "{\"a\":\"bbbbbbbbbbbbbbbbbb{\"}\n{}\n", []string{`{"a":"bbbbbbbbbb(27)`, `{}`}},
 		{"too long, NUL", "{\"a\":\"bbbbbbbbbbbbbbbbbb\x00{}\n", []string{`{"a":"bbbbbbbbbb(24)`, `{}`}},
 		{"not all came", "{}\n{\"a\":\n", []string{`{}`, "{\"a\":\n"}},
