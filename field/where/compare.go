@@ -39,6 +39,10 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 			advice = "write parentheses: not (a == b)"
 		}
 		c.failWith(advice, n, "cannot compare %s with %s", a.class, b.class)
+	case neverMeasures(a, b):
+		c.fail(n, "cannot compare %s with %q", a.class, b.get(nil).Text)
+	case neverMeasures(b, a):
+		c.fail(n, "cannot compare %s with %q", b.class, a.get(nil).Text)
 	case wants[message.Different] == unknown && (a.class == boolClass || b.class == boolClass):
 		c.fail(n, "%s requires numbers or strings", n.Operator)
 	}
@@ -54,6 +58,16 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 		}
 		return t
 	}
+}
+
+// neverMeasures reports whether a, which may be a constant with a unit, is compared with a constant text that is no such quantity.
+func neverMeasures(a, b operand) bool {
+	d := a.class.dimension()
+	if d == message.NoDimension || !b.constant || b.class != stringClass {
+		return false
+	}
+	_, ok := b.get(nil).Quantity(d)
+	return !ok
 }
 
 // noteBoth counts the operands of an operation that is unknown: those that are missing, or both if none is.

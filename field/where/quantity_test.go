@@ -96,6 +96,8 @@ func truthFor(t *testing.T, expr, message string) string {
 func TestUnitMistakes(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]string{
+		`(a ?? 1KiB) == "a"`:   `cannot compare a size with "a" (at character 13)`,
+		`"5KiB" > (a ?? 1s)`:   `cannot compare a duration with "5KiB" (at character 8)`,
 		`5s == 1MiB`:           "cannot compare a duration with a size (at character 4)",
 		`len(a) > 5s`:          "cannot compare a number with a duration (at character 8)",
 		`5 > 5s`:               "cannot compare a number with a duration",
