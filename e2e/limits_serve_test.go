@@ -17,6 +17,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	filedesc "logstow/internal/descriptors"
 	"logstow/internal/test/await"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/faultproxy"
@@ -28,6 +29,7 @@ const (
 	serveHeader, serveBody, serveLogin = 128 << 10, 1 << 20, 8 << 10
 	serveHeaderTime, serveRequestTime  = 10 * time.Second, 30 * time.Second
 	serveReadTime                      = 30 * time.Second
+	serveConnections                   = 512
 	serveTailRecords, serveTailMessage = 1000, 1 << 20
 	serveTailLast                      = 300 << 10
 	serveHeaderSlack                   = 4 << 10 // of net/http
@@ -151,6 +153,7 @@ func TestServeLimits(t *testing.T) {
 	}
 	server.testTails(t)
 	server.testSizes(t)
+	server.testConnections(t)
 	if effort.Of() >= effort.Full {
 		t.Run("time", server.testTimes)
 	}
@@ -200,6 +203,28 @@ func (s *server) dial(t *testing.T, text string) net.Conn {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// testConnections opens connections until one is rejected. Others are still served.
+func (s *server) testConnections(t *testing.T) {
+	share, _ := filedesc.Divide(filedesc.Limit())
+	most := share.Take(serveConnections, 0)
+	ready := func() int {
+		answer, err := http.ReadResponse(bufio.NewReader(s.dial(t, "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
+	n := 0
+	for n <= most && ready() == http.StatusOK {
+		n++
+	}
+	if others := 3 * serveQueued; n > most || n < most-others { // tails, and connections that are kept
+		t.Errorf("%d connections, want about %d", n, most)
+	}
+	s.with("a").ask(t, "labels", inShop()...)
 }
 
 // testSizes sends headers and bodies up to their limits and beyond.

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	"logstow/internal/connlimit"
 	"logstow/internal/httpframing"
 	"logstow/serve/access"
 	"logstow/serve/limits"
@@ -112,6 +113,10 @@ func (s *Server) fail(q *request, status int, text string) {
 
 // route passes a request on to its handler, after the checks that the handler requires.
 func (s *Server) route(q *request) {
+	if !connlimit.Admit(q.w, q.Request) {
+		s.fail(q, http.StatusServiceUnavailable, "too many connections")
+		return
+	}
 	if why := s.reject(q.Request); why != "" {
 		s.measured.rejected(string(why))
 		s.fail(q, http.StatusForbidden, why.text())

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -402,4 +403,37 @@ func TestParameters(t *testing.T) {
 			t.Errorf("%s: %d %s", body, resp.StatusCode, text)
 		}
 	}
+}
+
+// Open connections are limited: further ones get a response, and those within the limit are served.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	const limit = 2
+	s := start(t, func(o *Options) { o.connections = limit })
+	ask := func(c net.Conn) *http.Response {
+		t.Helper()
+		if _, err := io.WriteString(c, "GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		return resp
+	}
+	var open []net.Conn
+	for range limit {
+		open = append(open, s.raw(t))
+		ask(open[len(open)-1])
+	}
+	if resp := ask(s.raw(t)); resp.StatusCode != http.StatusServiceUnavailable || !resp.Close {
+		t.Errorf("above the limit: status %d, close %v", resp.StatusCode, resp.Close)
+	}
+	if resp := ask(open[1]); resp.StatusCode != http.StatusOK {
+		t.Errorf("within the limit: status %d", resp.StatusCode)
+	}
+	_ = open[0].Close()
+	await.Until(t, time.Minute, "a connection is accepted", func() bool { return ask(s.raw(t)).StatusCode == http.StatusOK })
 }

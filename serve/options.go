@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"logstow/internal/descriptors"
 	"logstow/internal/hint"
 	"logstow/internal/logging"
 	"logstow/metrics"
@@ -47,8 +48,9 @@ type Options struct {
 	// Log receives operational messages and one message per request. It may be nil.
 	Log *slog.Logger
 
-	// times are shorter in tests.
-	times times
+	// connections is the maximum number of open connections, times are the timeouts; both are less in tests.
+	connections int
+	times       times
 }
 
 // times are the timeouts of a server.
@@ -69,6 +71,9 @@ func defaultTimes() times {
 		write: 30 * time.Second, drain: 10 * time.Second, closing: 5 * time.Second,
 	}
 }
+
+// maxConnections is the maximum number of open connections, if there are descriptors for as many.
+const maxConnections = 512
 
 // Check validates options and sets defaults. [New] calls it.
 func (o *Options) Check() error {
@@ -97,6 +102,10 @@ func (o *Options) check() error {
 	}
 	o.Listen = net.JoinHostPort(host, port)
 	o.Log = logging.OrDiscard(o.Log)
+	if o.connections == 0 {
+		share, _ := descriptors.Divide(descriptors.Limit())
+		o.connections = share.Take(maxConnections, 0)
+	}
 	if o.times == (times{}) {
 		o.times = defaultTimes()
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/internal/bind"
+	"logstow/internal/connlimit"
 	"logstow/serve/limits"
 )
 
@@ -98,6 +99,7 @@ func (s *Server) Run(ctx context.Context) error {
 	requests, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	server := s.server(requests)
+	listener := connlimit.New(s.listener, s.opts.connections)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -110,9 +112,9 @@ func (s *Server) Run(ctx context.Context) error {
 	})
 	var err error
 	if s.certificate != nil {
-		err = server.ServeTLS(s.listener, "", "")
+		err = server.ServeTLS(listener, "", "")
 	} else {
-		err = server.Serve(s.listener)
+		err = server.Serve(listener)
 	}
 	if !stop() {
 		<-stopped
@@ -140,6 +142,7 @@ func (s *Server) server(requests context.Context) *http.Server {
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       connlimit.WithConn,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: s.opts.times.write},
 	}
 	if s.certificate != nil {

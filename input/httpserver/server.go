@@ -16,6 +16,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/listen"
+	"logstow/internal/connlimit"
 	"logstow/internal/httpframing"
 	"logstow/internal/logging"
 )
@@ -99,10 +100,10 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cancel()
 	var serving sync.WaitGroup
 	server := s.server(ctx, flushing, &serving)
-	limited := newLimitedListener(s.listener, s.opts.MaxConnections)
+	limited := connlimit.New(s.listener, s.opts.MaxConnections)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		limited.stop()
+		_ = limited.Close()
 		patience, done := context.WithTimeout(flushing, grace)
 		defer done()
 		_ = server.Shutdown(patience) // Close ends the remaining requests
@@ -113,11 +114,11 @@ func (s *Server) Run(ctx context.Context) error {
 	if !stop() {
 		<-stopped
 	}
-	limited.stop()
+	_ = limited.Close()
 	_ = server.Close()
 	cancel()
 	serving.Wait()
-	limited.wait()
+	limited.Wait()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
 		return fmt.Errorf("serve HTTP on %s: %w", s.Addr(), err)
 	}
@@ -150,7 +151,7 @@ func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) 
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return flushing },
-		ConnContext:       withConn,
+		ConnContext:       connlimit.WithConn,
 		Protocols:         new(http.Protocols),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams:          maxStreams,
