@@ -20,7 +20,7 @@ import (
 )
 
 // awaitReload reads the settings at every SIGHUP and sends them to pipeline.reloads, until ctx ends
-// or stop is called. stop returns when it has ended.
+// or stop is called. stop returns when no more are sent.
 func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	received := make(chan os.Signal, 1)
@@ -33,14 +33,7 @@ func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error
 			case <-ctx.Done():
 				return
 			}
-			s, err := read()
-			if err != nil {
-				p.log.Error("reload rejected; keeping the old configuration", "error", err)
-				continue
-			}
-			select {
-			case p.reloads <- s:
-			case <-ctx.Done():
+			if !p.passOn(ctx, read) {
 				return
 			}
 		}
@@ -50,6 +43,32 @@ func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error
 		cancel()
 		waiting.Wait()
 	}
+}
+
+// passOn reads settings and passes them on; ok is false if ctx ended before. A read may hang, such as that of a named pipe: it does not
+// delay the end of the process.
+func (p *pipeline) passOn(ctx context.Context, read func() (Settings, error)) (ok bool) {
+	next, failed := make(chan Settings, 1), make(chan error, 1)
+	go func() {
+		if s, err := read(); err != nil {
+			failed <- err
+		} else {
+			next <- s
+		}
+	}()
+	select {
+	case err := <-failed:
+		p.log.Error("reload rejected; keeping the old configuration", "error", err)
+		return true
+	case s := <-next:
+		select {
+		case p.reloads <- s:
+			return true
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // reload applies new settings. If they cannot be applied, the old settings remain in use.
