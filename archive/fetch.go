@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
+	"logstow/catalog"
+	"logstow/internal/parallel"
 	"logstow/internal/retry"
 	"logstow/internal/tempfile"
 	"logstow/layout"
@@ -88,33 +89,19 @@ type fetched struct {
 	head []byte
 	gone bool
 	err  error
-	done chan struct{}
 }
 
 // each calls f with blobs, in their order. The starts of those that follow are read meanwhile. It returns the first error of f.
 func (f *fetcher) each(ctx context.Context, all []layout.Blob, each func(*fetched) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	defer cancel()
-	next := make(chan *fetched, readAhead)
-	waiting.Go(func() {
-		defer close(next)
+	pointers := func(yield func(*layout.Blob) bool) {
 		for i := range all {
-			one := &fetched{blob: &all[i], done: make(chan struct{})}
-			select {
-			case next <- one:
-			case <-ctx.Done():
+			if !yield(&all[i]) {
 				return
 			}
-			waiting.Go(func() {
-				defer close(one.done)
-				f.start(ctx, one)
-			})
 		}
-	})
-	for one := range next {
-		<-one.done
+	}
+	w := parallel.Window{First: readAhead, Max: readAhead, Bytes: 1}
+	for one := range parallel.Ordered(ctx, w, pointers, func(*layout.Blob) int64 { return 0 }, f.start) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -126,19 +113,21 @@ func (f *fetcher) each(ctx context.Context, all []layout.Blob, each func(*fetche
 }
 
 // start reads the first bytes of a blob.
-func (f *fetcher) start(ctx context.Context, one *fetched) {
+func (f *fetcher) start(ctx context.Context, b *layout.Blob) *fetched {
+	one := &fetched{blob: b}
 	for range maxVersions {
-		one.head, one.err = f.read(ctx, one.blob, 0, min(one.blob.Size, firstRead))
+		one.head, one.err = f.read(ctx, b, 0, min(b.Size, firstRead))
 		if !errors.Is(one.err, store.ErrNotFound) {
-			return
+			return one
 		}
 		var ok bool
-		if ok, one.err = f.renew(ctx, one.blob); !ok {
+		if ok, one.err = f.renew(ctx, b); !ok {
 			one.gone = one.err == nil
-			return
+			return one
 		}
 	}
 	one.err = errRewritten
+	return one
 }
 
 // read reads a part of a blob. Of one that does not grow, it is of the listed version.
@@ -155,19 +144,14 @@ func (f *fetcher) read(ctx context.Context, b *layout.Blob, off, n int64) (data 
 
 // renew lists a blob again; not ok if it was deleted, or if that is unknown because of an error.
 func (f *fetcher) renew(ctx context.Context, b *layout.Blob) (ok bool, err error) {
-	for page, err := range f.policy.List(ctx, f.blobs, b.Name) {
-		if err != nil {
-			return false, err
+	err = f.policy.Do(ctx, func() error {
+		found, exists, err := catalog.Lookup(ctx, f.blobs, b.Name)
+		if ok = exists; ok {
+			b.Blob = found
 		}
-		for i := range page {
-			if page[i].Name == b.Name {
-				b.Blob = page[i]
-				return true, nil
-			}
-		}
-		break // it would be the first one
-	}
-	return false, nil
+		return err
+	})
+	return ok, err
 }
 
 // open returns the text of a blob as it is stored. The caller must call done.

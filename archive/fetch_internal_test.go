@@ -30,8 +30,8 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	for _, want := range []error{nil, errors.New("denied")} {
 		f := &fetcher{blobs: lost{err: want}, policy: retry.Jobs()}
-		one := &fetched{blob: &layout.Blob{Blob: store.Blob{Name: "x", Size: 3}}}
-		if f.start(t.Context(), one); one.gone != (want == nil) || !errors.Is(one.err, want) {
+		one := f.start(t.Context(), &layout.Blob{Blob: store.Blob{Name: "x", Size: 3}})
+		if one.gone != (want == nil) || !errors.Is(one.err, want) {
 			t.Errorf("listing fails with %v: gone %v, %v", want, one.gone, one.err)
 		}
 	}

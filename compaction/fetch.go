@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"logstow/catalog"
+	"logstow/internal/parallel"
 	"logstow/internal/retry"
 	"logstow/segment"
 	"logstow/store"
@@ -34,81 +36,29 @@ type inputError struct {
 func (e *inputError) Error() string { return fmt.Sprintf("%s is left out: %v", e.s.Name, e.err) }
 func (e *inputError) Unwrap() error { return e.err }
 
-// blobInput is an input whose footer has been read.
+// blobInput is an input whose footer has been read, or the reason why it cannot be read.
 type blobInput struct {
 	catalog.Segment
 	footer *segment.Footer
 	// body is the whole blob, nil if only the footer has been read.
 	body []byte
-	// release releases the memory acquired for body.
-	release func()
+	err  error
 }
 
-// fetcher prefetches inputs in parallel and returns them in order.
-type fetcher struct {
-	results chan chan fetched
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-}
-
-type fetched struct {
-	input *blobInput
-	err   error
-}
-
-// fetch starts reading inputs. The caller must call next at most once for each, and then close.
-func fetch(ctx context.Context, b store.BlobReader, inputs []catalog.Segment) *fetcher {
-	ctx, cancel := context.WithCancel(ctx)
-	f := &fetcher{results: make(chan chan fetched, readsAhead-1), cancel: cancel}
-	memory := semaphore.NewWeighted(bytesAhead)
-	f.running.Go(func() {
-		defer close(f.results)
-		for _, s := range inputs {
-			size := int64(0)
-			if s.Size <= wholeSize {
-				size = s.Size
-			}
-			if memory.Acquire(ctx, size) != nil {
-				return
-			}
-			result := make(chan fetched, 1)
-			select {
-			case f.results <- result:
-			case <-ctx.Done():
-				return
-			}
-			f.running.Go(func() {
-				var input *blobInput
-				err := segment.ReadTwice(ctx, func() (err error) {
-					input, err = readInput(ctx, b, s)
-					return err
-				})
-				if err == nil {
-					input.release = sync.OnceFunc(func() { memory.Release(size) })
-				}
-				result <- fetched{input, err}
-			})
+// fetch reads inputs ahead, and yields them in order.
+func fetch(ctx context.Context, b store.BlobReader, inputs []catalog.Segment) iter.Seq[blobInput] {
+	w := parallel.Window{First: readsAhead, Max: readsAhead, Bytes: bytesAhead}
+	weigh := func(s catalog.Segment) int64 {
+		if s.Size > wholeSize {
+			return 0
 		}
+		return s.Size
+	}
+	return parallel.Ordered(ctx, w, slices.Values(inputs), weigh, func(ctx context.Context, s catalog.Segment) blobInput {
+		in := blobInput{Segment: s}
+		in.err = segment.ReadTwice(ctx, func() error { return in.read(ctx, b) })
+		return in
 	})
-	return f
-}
-
-// next returns the next input.
-func (f *fetcher) next(ctx context.Context) (*blobInput, error) {
-	result, ok := <-f.results
-	if !ok {
-		return nil, context.Cause(ctx)
-	}
-	got := <-result
-	return got.input, got.err
-}
-
-// close cancels reads in flight and waits for their goroutines.
-func (f *fetcher) close() {
-	f.cancel()
-	for range f.results { // unblocks the sender
-	}
-	f.running.Wait()
 }
 
 // instancesOf returns the instances of the inputs that a relay wrote, by their index, from their footers.
@@ -154,23 +104,17 @@ func readFooter(ctx context.Context, read segment.Range, s catalog.Segment) (*se
 	return footer, nil
 }
 
-// readInput reads an input, or only its footer if it is larger than wholeSize. A damaged input is an [*inputError].
-func readInput(ctx context.Context, b store.BlobReader, s catalog.Segment) (*blobInput, error) {
-	in := &blobInput{Segment: s}
-	read := retry.Range(b, s.Ref())
-	if s.Size <= wholeSize {
-		body, err := read(ctx, 0, s.Size)
-		if err != nil {
-			return nil, inputFailed(ctx, s, err)
+// read reads the input's footer, or all of it.
+func (in *blobInput) read(ctx context.Context, b store.BlobReader) (err error) {
+	read := retry.Range(b, in.Ref())
+	if in.Size <= wholeSize {
+		if in.body, err = read(ctx, 0, in.Size); err != nil {
+			return inputFailed(ctx, in.Segment, err)
 		}
-		in.body = body
-		read = store.BytesRange(body)
+		read = store.BytesRange(in.body)
 	}
-	var err error
-	if in.footer, err = readFooter(ctx, read, s); err != nil {
-		return nil, err
-	}
-	return in, nil
+	in.footer, err = readFooter(ctx, read, in.Segment)
+	return err
 }
 
 // inputFailed returns the error of reading an input: an [*inputError] if the input is damaged, or cannot be read although others can, as

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"logstow/catalog"
@@ -20,9 +21,11 @@ const openBytes = 48 << 20
 
 // merge yields the records of inputs in output order.
 type merge struct {
-	blobs   store.BlobReader
-	inputs  []catalog.Segment // in order of Start
-	fetch   *fetcher
+	blobs  store.BlobReader
+	inputs []catalog.Segment // in order of Start
+	// next returns the next input, stop ends reading ahead.
+	next    func() (blobInput, bool)
+	stop    func()
 	decoder *segment.Decoder
 	budget  int64
 	// index has for each of inputs its index in origins.
@@ -65,10 +68,11 @@ func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment,
 		return nil, err
 	}
 	m := &merge{
-		blobs: b, inputs: inputs, fetch: fetch(ctx, b, inputs), decoder: segment.NewDecoder(), budget: budget,
+		blobs: b, inputs: inputs, decoder: segment.NewDecoder(), budget: budget,
 		index: make([]int, len(inputs)), tallies: make([]segment.OriginTally, len(inputs)), open: spill.NewMerger(positions{}, tempDir),
 		partOf: make(map[inputPart]uint32),
 	}
+	m.next, m.stop = iter.Pull(fetch(ctx, b, inputs))
 	order := make([]int, len(inputs))
 	for i := range order {
 		order[i] = i
@@ -91,7 +95,7 @@ func newMerge(ctx context.Context, b store.BlobReader, inputs []catalog.Segment,
 
 // close ends the merge and releases its resources.
 func (m *merge) close() error {
-	m.fetch.close()
+	m.stop()
 	return m.open.Close()
 }
 
@@ -175,13 +179,15 @@ func (m *merge) nextStart() (start position, fromWaiting, ok bool) {
 	return start, fromWaiting, ok
 }
 
-// openInput takes the next input from the fetcher and adds its blocks to waiting.
+// openInput takes the next input and adds its blocks to waiting.
 func (m *merge) openInput(ctx context.Context) error {
-	in, err := m.fetch.next(ctx)
-	if err != nil {
-		return err
+	in, ok := m.next()
+	switch {
+	case !ok:
+		return context.Cause(ctx)
+	case in.err != nil:
+		return in.err
 	}
-	defer in.release()
 	at := m.opened
 	m.opened++
 	for _, b := range in.footer.Blocks {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"logstow/internal/parallel"
 	"logstow/query/source"
 
 	"logstow/catalog"
@@ -211,8 +212,8 @@ func (f *Fetcher) readLists(ctx context.Context, c *contained) {
 			}
 		}
 	}
-	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-	for o := range OrderedParallel(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) catalog.Output {
+	w := parallel.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
+	for o := range parallel.Ordered(ctx, w, every, func(int) int64 { return 0 }, func(ctx context.Context, i int) catalog.Output {
 		o := catalog.Output{Segment: c.outputs[i]}
 		if needed[i] {
 			o.Inputs, o.Err = f.listOf(ctx, c.read[i])

@@ -11,6 +11,7 @@ import (
 	"logstow/query/explain"
 	"logstow/query/source"
 
+	"logstow/internal/parallel"
 	"logstow/internal/units"
 	"logstow/query/foreign"
 	"logstow/record"
@@ -113,7 +114,7 @@ func (f *Fetcher) pieces(ctx context.Context, s *source.Segment) iter.Seq[piece]
 		}
 	}
 	length := func(off int64) int64 { return min(s.Size-off, chunkBytes) }
-	return OrderedParallel(ctx, Window{First: 1, Max: foreignPrefetch, Bytes: foreignPrefetch * chunkBytes}, offsets, length,
+	return parallel.Ordered(ctx, parallel.Window{First: 1, Max: foreignPrefetch, Bytes: foreignPrefetch * chunkBytes}, offsets, length,
 		func(ctx context.Context, off int64) piece {
 			data, err := f.read(ctx, s, off, length(off))
 			return piece{data, err}

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"sync"
 
+	"logstow/internal/parallel"
 	"logstow/query/explain"
 	"logstow/query/match"
 	"logstow/query/source"
@@ -102,7 +103,7 @@ func (f *Fetcher) worker(ctx context.Context) (w *worker, release func()) {
 }
 
 // InFlight is the budget of the blocks in flight that it shares with other fetchers, nil if there is none.
-func (f *Fetcher) InFlight() *Budget {
+func (f *Fetcher) InFlight() *parallel.Budget {
 	if f.processors == nil {
 		return nil
 	}

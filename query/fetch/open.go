@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"logstow/internal/parallel"
 	"logstow/query/source"
 
 	"logstow/filter"
@@ -23,8 +24,8 @@ type Opened struct {
 
 // OpenAll opens segments, several at a time, and yields them in their order.
 func (f *Fetcher) OpenAll(ctx context.Context, segments []*source.Segment) iter.Seq[Opened] {
-	w := Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
-	return OrderedParallel(ctx, w, slices.Values(segments), func(*source.Segment) int64 { return 0 },
+	w := parallel.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 1}
+	return parallel.Ordered(ctx, w, slices.Values(segments), func(*source.Segment) int64 { return 0 },
 		func(ctx context.Context, s *source.Segment) Opened { return f.Open(ctx, s, 0) })
 }
 

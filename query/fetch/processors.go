@@ -3,6 +3,8 @@ package fetch
 import (
 	"context"
 	"time"
+
+	"logstow/internal/parallel"
 )
 
 // longestTurn is how long a block waits for a processor. Then it is searched without one: a query keeps its processor while it waits
@@ -14,7 +16,7 @@ const longestTurn = time.Second
 // flight, in bytes after decompression. It is safe for concurrent use.
 type Processors struct {
 	free     chan struct{}
-	inFlight *Budget
+	inFlight *parallel.Budget
 }
 
 // sharedBytes is the maximum size of the blocks in flight of all queries that share processors, in addition to one of each query.
@@ -22,7 +24,7 @@ const sharedBytes = 32 << 20
 
 // NewProcessors returns Processors for n blocks at a time.
 func NewProcessors(n int) *Processors {
-	p := &Processors{make(chan struct{}, n), NewBudget(sharedBytes)}
+	p := &Processors{make(chan struct{}, n), parallel.NewBudget(sharedBytes)}
 	for range n {
 		p.free <- struct{}{}
 	}

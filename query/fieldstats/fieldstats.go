@@ -9,6 +9,7 @@ package fieldstats
 import (
 	"context"
 
+	"logstow/internal/parallel"
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/source"
@@ -59,7 +60,7 @@ func Collect(ctx context.Context, s *merge.Scheduler, segments []*source.Segment
 		})
 		return local
 	}
-	for local := range fetch.OrderedParallel(ctx, window, tasks, (*fetch.Task).Weight, block) {
+	for local := range parallel.Ordered(ctx, window, tasks, (*fetch.Task).Weight, block) {
 		if ctx.Err() != nil {
 			break
 		}

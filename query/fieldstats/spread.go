@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"logstow/internal/parallel"
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/source"
@@ -90,7 +91,7 @@ func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment)
 			}
 		}
 	}
-	w := fetch.Window{First: 4, Max: source.MaxInFlight, Bytes: 1 << 20}
+	w := parallel.Window{First: 4, Max: source.MaxInFlight, Bytes: 1 << 20}
 	open := func(ctx context.Context, p part) []*fetch.Task {
 		p.once.Do(func() {
 			share := int64(1) // blocks are read one by one
@@ -107,7 +108,7 @@ func spread(ctx context.Context, s *merge.Scheduler, segments []*source.Segment)
 		return p.take(p.number)
 	}
 	return func(yield func(*fetch.Task) bool) {
-		for tasks := range fetch.OrderedParallel(ctx, w, inOrder, func(part) int64 { return 1 }, open) {
+		for tasks := range parallel.Ordered(ctx, w, inOrder, func(part) int64 { return 1 }, open) {
 			for _, t := range tasks {
 				if !yield(t) {
 					return

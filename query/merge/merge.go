@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 
+	"logstow/internal/parallel"
 	"logstow/query/fetch"
 	"logstow/query/source"
 )
@@ -36,7 +37,7 @@ func Run(ctx context.Context, s *Scheduler, segments []*source.Segment, memory i
 		start   key
 	}
 	find := func(ctx context.Context, t *fetch.Task) found { return found{s.Find(ctx, t), s.Order.start(t)} }
-	for f := range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, find) {
+	for f := range parallel.Ordered(ctx, s.BlockWindow(), s.Blocks(ctx, segments), (*fetch.Task).Weight, find) {
 		if ctx.Err() != nil {
 			break // records before f may be missing
 		}

@@ -11,6 +11,7 @@ import (
 
 	"logstow/columns"
 	"logstow/internal/heap"
+	"logstow/internal/parallel"
 )
 
 // maxHeldBytes is the approximate maximum of the stored bytes of open segments in memory.
@@ -32,8 +33,8 @@ func (s *Scheduler) WithColumns(names []columns.Name) *Scheduler {
 }
 
 // BlockWindow returns the limits of the blocks in flight, in number and in bytes.
-func (s *Scheduler) BlockWindow() fetch.Window {
-	w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 16 << 20, Shared: s.InFlight()}
+func (s *Scheduler) BlockWindow() parallel.Window {
+	w := parallel.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: 16 << 20, Shared: s.InFlight()}
 	if s.Limit > 0 {
 		w.First = 1
 	}
@@ -47,12 +48,12 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 		segments = slices.Clone(segments)
 		s.Order.sort(segments, s.Order.segmentStart)
 		segments = s.pruneByLimit(segments)
-		w := fetch.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: maxHeldBytes}
+		w := parallel.Window{First: source.MaxInFlight, Max: source.MaxInFlight, Bytes: maxHeldBytes}
 		if s.Limit > 0 {
 			w.First = 1
 		}
 		overlapping := overlapCounter(segments)
-		next, stop := iter.Pull(fetch.OrderedParallel(ctx, w, slices.Values(segments), s.HeldBytes,
+		next, stop := iter.Pull(parallel.Ordered(ctx, w, slices.Values(segments), s.HeldBytes,
 			func(ctx context.Context, seg *source.Segment) fetch.Opened {
 				return s.Open(ctx, seg, s.heldPerSegment(overlapping(seg)))
 			}))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"logstow/internal/parallel"
 	"logstow/query/fetch"
 	"logstow/query/rowset"
 	"logstow/query/source"
@@ -68,7 +69,7 @@ func (s *Scheduler) Work(ctx context.Context, tasks func(context.Context) iter.S
 		}
 		return failed
 	}
-	for err := range fetch.OrderedParallel(ctx, s.BlockWindow(), tasks(ctx), (*fetch.Task).Weight, block) {
+	for err := range parallel.Ordered(ctx, s.BlockWindow(), tasks(ctx), (*fetch.Task).Weight, block) {
 		if err != nil {
 			cancel(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"logstow/internal/parallel"
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/rowset"
@@ -81,7 +82,7 @@ func (r *run) collect(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var waiting []waitingBlock
-	for result := range fetch.OrderedParallel(ctx, r.BlockWindow(), r.Blocks(ctx, r.segments), (*fetch.Task).Weight, r.inspect) {
+	for result := range parallel.Ordered(ctx, r.BlockWindow(), r.Blocks(ctx, r.segments), (*fetch.Task).Weight, r.inspect) {
 		if result.err != nil {
 			cancel(result.err)
 		}
@@ -145,7 +146,7 @@ func (r *run) collectWaiting(ctx context.Context, cancel context.CancelCauseFunc
 			}
 		}
 	}
-	for err := range fetch.OrderedParallel(ctx, w, blocks, weigh, func(ctx context.Context, b waitingBlock) error {
+	for err := range parallel.Ordered(ctx, w, blocks, weigh, func(ctx context.Context, b waitingBlock) error {
 		return r.block(ctx, b.task, b.least)
 	}) {
 		if err != nil {

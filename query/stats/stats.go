@@ -5,6 +5,7 @@ package stats
 import (
 	"context"
 
+	"logstow/internal/parallel"
 	"logstow/query/fetch"
 	"logstow/query/merge"
 	"logstow/query/source"
@@ -22,7 +23,7 @@ func Count(ctx context.Context, s *merge.Scheduler, segments []*source.Segment) 
 			unread = append(unread, seg)
 		}
 	}
-	for count := range fetch.OrderedParallel(ctx, s.BlockWindow(), s.Blocks(ctx, unread), (*fetch.Task).Weight, s.Count) {
+	for count := range parallel.Ordered(ctx, s.BlockWindow(), s.Blocks(ctx, unread), (*fetch.Task).Weight, s.Count) {
 		n += count
 	}
 	return n

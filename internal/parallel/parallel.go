@@ -1,4 +1,5 @@
-package fetch
+// Package parallel has one way to work on items in parallel and to use the results in order.
+package parallel
 
 import (
 	"context"
@@ -37,9 +38,9 @@ func (b *Budget) add(n int64) {
 	}
 }
 
-// OrderedParallel calls f on items in parallel, and yields the results in the order
+// Ordered calls f on items in parallel, and yields the results in the order
 // of the items. It returns when all calls have ended; f must return when its context ends.
-func OrderedParallel[T, R any](ctx context.Context, w Window, items iter.Seq[T], weigh func(T) int64, f func(context.Context, T) R) iter.Seq[R] {
+func Ordered[T, R any](ctx context.Context, w Window, items iter.Seq[T], weigh func(T) int64, f func(context.Context, T) R) iter.Seq[R] {
 	type slot struct {
 		result chan R
 		weight int64

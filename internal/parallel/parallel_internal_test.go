@@ -1,4 +1,4 @@
-package fetch
+package parallel
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func TestSharedBudget(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			for range OrderedParallel(t.Context(), w, slices.Values(make([]int, 9)), weigh, func(context.Context, int) int {
+			for range Ordered(t.Context(), w, slices.Values(make([]int, 9)), weigh, func(context.Context, int) int {
 				running.Add(1)
 				<-hold
 				return 0
@@ -33,7 +33,7 @@ func TestSharedBudget(t *testing.T) {
 		}
 		var most, now atomic.Int32
 		n := 0
-		for range OrderedParallel(t.Context(), w, slices.Values(make([]int, 9)), weigh, func(context.Context, int) int {
+		for range Ordered(t.Context(), w, slices.Values(make([]int, 9)), weigh, func(context.Context, int) int {
 			most.Store(max(most.Load(), now.Add(1)))
 			now.Add(-1)
 			return 0
