@@ -21,6 +21,7 @@ import (
 	"logstow/input/listen"
 	"logstow/internal/descriptors"
 	"logstow/internal/hint"
+	"logstow/internal/retry"
 	"logstow/internal/units"
 	"logstow/logmetrics"
 	"logstow/metrics"
@@ -383,20 +384,13 @@ func (p *pipeline) startBackground(ctx context.Context) (wait func()) {
 
 // updateNote writes the current upload error into the status note until ctx ends.
 func (p *pipeline) updateNote(ctx context.Context) {
-	ticker := time.NewTicker(noteInterval)
-	defer ticker.Stop()
 	var reported error
-	for {
+	retry.Every(ctx, noteInterval, func() {
 		if failure := p.uploader.CurrentError(); (failure == nil) != (reported == nil) {
 			p.note.update(func(n *Note) { n.setError(failure) })
 			reported = failure
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // noteWritten writes the stores that were written to into the status note.
@@ -407,10 +401,9 @@ func (p *pipeline) noteWritten() {
 // noteEnd writes the outcome into the status note.
 func (p *pipeline) noteEnd(uploadErr error) {
 	held := p.buffer.Stats()
-	left := held.Open+held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed+held.Failed > 0
 	p.note.update(func(n *Note) {
 		n.setError(uploadErr)
-		n.Drained = uploadErr == nil && !left && p.buffer.Err() == nil
+		n.Drained = uploadErr == nil && held.Open+held.Undelivered() == 0 && p.buffer.Err() == nil
 	})
 }
 

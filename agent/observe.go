@@ -35,15 +35,19 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		return nil, err
 	}
 	p.log.Info("serving metrics", "address", server.Addr().String())
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return inBackground(ctx, func(ctx context.Context) {
 		if err := server.Run(ctx); err != nil {
 			p.log.Error("metrics server failed", "error", err)
 		}
-	}()
-	return func() { cancel(); <-ended }, nil
+	}), nil
+}
+
+// inBackground runs f, whose context outlives ctx, until end is called.
+func inBackground(ctx context.Context, f func(ctx context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { f(ctx) })
+	return func() { cancel(); running.Wait() }
 }
 
 // serveTap serves shipper tap until end is called, which must be after the last record has passed.
@@ -52,20 +56,16 @@ func (p *pipeline) serveTap(ctx context.Context) (end func()) {
 	if p.tap == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	serve, err := p.tap.Listen(ctx, p.BufferDir) // before the shipper logs that it has started
+	serve, err := p.tap.Listen(context.WithoutCancel(ctx), p.BufferDir) // before the shipper logs that it has started
 	if err != nil {
 		p.log.Warn("cannot serve shipper tap", "error", err)
-		return cancel
+		return func() {}
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	return inBackground(ctx, func(ctx context.Context) {
 		if err := serve(ctx); err != nil {
 			p.log.Warn("cannot serve shipper tap", "error", err)
 		}
-	}()
-	return func() { cancel(); <-ended }
+	})
 }
 
 // notifyManager notifies systemd, if it started this process, that the shipper is ready, that it is
@@ -81,17 +81,9 @@ func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
 		}
 	}
 	notify(sdnotify.Ready)
-	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var all sync.WaitGroup
-	all.Go(func() { manager.Watch(watching, p.buffer.Err, p.log) })
-	all.Go(func() {
-		select {
-		case <-ctx.Done():
-			notify(sdnotify.Stopping)
-		case <-watching.Done():
-		}
-	})
-	return func() { cancel(); all.Wait() }
+	endWatch := inBackground(ctx, func(ctx context.Context) { manager.Watch(ctx, p.buffer.Err, p.log) })
+	stop := context.AfterFunc(ctx, func() { notify(sdnotify.Stopping) })
+	return func() { stop(); endWatch() }
 }
 
 // paid reports whether requests to a store are billed.

@@ -8,6 +8,7 @@ import (
 
 	"logstow/audit"
 	"logstow/internal/hint"
+	"logstow/internal/retry"
 	"logstow/store"
 )
 
@@ -23,9 +24,8 @@ func (e errNotRebuilt) Unwrap() error { return e.err }
 
 // rebuildLoop rebuilds indexes whose databases were replaced, until ctx ends.
 func (p *pipeline) rebuildLoop(ctx context.Context) {
-	ticker := time.NewTicker(rebuildInterval)
-	defer ticker.Stop()
-	for logged := ""; ; {
+	logged := ""
+	retry.Every(ctx, rebuildInterval, func() {
 		err := p.rebuildIndexes(ctx)
 		switch {
 		case err == nil || ctx.Err() != nil:
@@ -34,12 +34,7 @@ func (p *pipeline) rebuildLoop(ctx context.Context) {
 			logged = err.Error()
 			p.log.Error("index incomplete; retrying", "error", err)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // rebuildIndexes rebuilds the incomplete indexes of all open stores from their blobs. Its error is an

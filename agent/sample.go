@@ -150,9 +150,6 @@ func (s *sampler) Process(service string, r *record.Record) bool {
 }
 
 // discard is a sink that keeps nothing.
-type discard struct{}
+type discard struct{ input.Transient }
 
 func (discard) Append(context.Context, buffer.Chunk) (buffer.LSN, error) { return 0, nil }
-func (discard) Position(string) ([]byte, bool)                           { return nil, false }
-func (discard) Positions(string) []buffer.Position                       { return nil }
-func (discard) Synced(context.Context, buffer.LSN) error                 { return nil }

@@ -45,17 +45,8 @@ type takeover struct {
 
 // run looks for abandoned buffers at once and then every minute until ctx ends.
 func (t *takeover) run(ctx context.Context) {
-	ticker := time.NewTicker(takeoverInterval)
-	defer ticker.Stop()
 	logged := make(map[string]string)
-	for {
-		t.scan(ctx, logged)
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	retry.Every(ctx, takeoverInterval, func() { t.scan(ctx, logged) })
 }
 
 // scan tries every directory once. logged holds the last error that was logged for each directory.
@@ -157,8 +148,8 @@ func (t *takeover) drain(ctx context.Context, dir string, status spool.Status, d
 		}
 		return err
 	}
-	if held := b.Stats(); held.Waiting+held.Sending+held.Unindexed > 0 || held.Unsealed > 0 || held.Failed > 0 {
-		return fmt.Errorf("%s not stored or not indexed", units.Count(held.Waiting+held.Sending+int(held.Unsealed+held.Failed)+held.Unindexed, "batch"))
+	if left := b.Stats().Undelivered(); left > 0 {
+		return fmt.Errorf("%s not stored or not indexed", units.Count(left, "batch"))
 	}
 	note.Drained = true
 	note.Damaged, note.Time = max(damaged, b.Stats().Damaged), time.Now().UTC()
@@ -173,14 +164,7 @@ func wanted(dir string) bool {
 
 // awaitWanted waits until a buffer's own shipper requests it back, or ctx ends.
 func awaitWanted(ctx context.Context, dir string) {
-	ticker := time.NewTicker(wantedInterval)
-	defer ticker.Stop()
-	for !wanted(dir) {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
+	for !wanted(dir) && retry.Sleep(ctx, wantedInterval) == nil {
 	}
 }
 

@@ -51,6 +51,11 @@ type Stats struct {
 	DescriptorWaits uint64
 }
 
+// Undelivered is the number of batches that are not stored, or not indexed, without the open ones.
+func (s Stats) Undelivered() int {
+	return s.Waiting + s.Sending + int(s.Unsealed+s.Failed) + s.Unindexed
+}
+
 // DamageLoss describes what was lost by damage of the buffer's files; "" is nothing.
 func (s Stats) DamageLoss() string {
 	var all []string

@@ -33,6 +33,12 @@ func (b Backoff) Delay(err error, failures int) time.Duration {
 	return d
 }
 
+// Every calls f at once, and again when d has passed since its last call ended, until ctx ends.
+func Every(ctx context.Context, d time.Duration, f func()) {
+	for f(); Sleep(ctx, d) == nil; f() {
+	}
+}
+
 // Sleep waits, or returns early with the cause of ctx's end.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

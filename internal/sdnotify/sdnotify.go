@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/internal/logging"
+	"logstow/internal/retry"
 )
 
 // States of a service.
@@ -81,9 +82,7 @@ func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Lo
 		return
 	}
 	log = logging.OrDiscard(log)
-	ticker := time.NewTicker(n.interval / 3)
-	defer ticker.Stop()
-	for {
+	retry.Every(ctx, n.interval/3, func() {
 		err := healthy()
 		if err == nil {
 			err = n.Send(ctx, watchdog)
@@ -91,10 +90,5 @@ func (n *Notifier) Watch(ctx context.Context, healthy func() error, log *slog.Lo
 		if err != nil && ctx.Err() == nil {
 			log.Warn("watchdog not notified", "error", err)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
