@@ -113,21 +113,44 @@ func (p *pool) client(host string) *http.Client {
 	return c
 }
 
-// request makes a request to an address of a host.
-func (p *pool) request(ctx context.Context, method, host, address, path string, body []byte) (*http.Request, error) {
+// exchange is a request to a relay. op and object are those of its errors.
+type exchange struct {
+	op, object, method, path string
+	header                   http.Header
+	body                     []byte
+}
+
+// exchange sends a request, and returns the response if it has status 200. Otherwise the error is a [store.Error], whose Status is 0 if
+// there is no response.
+func (p *pool) exchange(ctx context.Context, m *member, x exchange) (*http.Response, error) {
 	scheme := "http"
 	if p.addresses.Secure {
 		scheme = "https"
 	}
-	r, err := http.NewRequestWithContext(ctx, method, scheme+"://"+address+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, x.method, scheme+"://"+m.address+x.path, bytes.NewReader(x.body))
 	if err != nil {
-		return nil, err
+		return nil, &store.Error{Op: x.op, Object: x.object, Class: store.ErrInvalid, Err: err}
 	}
-	r.Host = host
+	r.Host = m.host
+	maps.Copy(r.Header, x.header)
 	if p.token != "" {
 		r.Header.Set("Authorization", "Bearer "+p.token)
 	}
-	return r, nil
+	host, _, _ := net.SplitHostPort(m.host)
+	response, err := p.client(host).Do(r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil && response.StatusCode == http.StatusOK:
+		return response, nil
+	case err == nil:
+		defer func() { _ = response.Body.Close() }()
+		if response.StatusCode == http.StatusMisdirectedRequest { // another relay is at the address now
+			p.update(m.ID, func(m *member) { m.down = true })
+		}
+		return nil, responseError(x.op, x.object, response)
+	}
+	return nil, &store.Error{Op: x.op, Object: x.object, Class: store.ErrUnavailable, Err: err}
 }
 
 // choose returns the ID of the relay for a service: of those that take segments, the one with the greatest hash of ID and service.
@@ -194,47 +217,30 @@ func (p *pool) send(ctx context.Context, n Name, body []byte, floor string) erro
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, sendTimeout, errTimeout)
 	defer cancel()
-	r, err := p.request(ctx, http.MethodPut, m.host, m.address, SegmentsPath+n.String(), body)
-	if err != nil {
-		return &store.Error{Op: "send", Object: n.String(), Class: store.ErrInvalid, Err: err}
-	}
-	r.Header.Set(FloorHeader, floor)
-	r.Header.Set("Content-Type", "application/octet-stream")
-	response, err := p.client(hostName(m.host)).Do(r)
-	if err != nil {
-		p.update(n.Relay, func(m *member) { m.down = true })
-		var dial *net.OpError
-		switch {
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case errors.As(err, &dial) && dial.Op == "dial":
-			err = fmt.Errorf("%w: %w", ErrRefused, err)
-		}
-		return &store.Error{Op: "send", Object: n.String() + " to " + m.address, Class: store.ErrUnavailable, Err: err}
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode == http.StatusOK {
+	response, err := p.exchange(ctx, m, exchange{
+		op: "send", object: n.String() + " to " + m.address, method: http.MethodPut, path: SegmentsPath + n.String(), body: body,
+		header: http.Header{FloorHeader: {floor}, "Content-Type": {"application/octet-stream"}},
+	})
+	if err == nil {
+		defer func() { _ = response.Body.Close() }()
 		_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxMessage))
 		return nil
 	}
-	failed := responseError("send", n.String()+" to "+m.address, response)
-	switch {
-	case response.StatusCode == http.StatusMisdirectedRequest: // another relay is at the address now
+	var e *store.Error
+	var dial *net.OpError
+	switch errors.As(err, &e); {
+	case e.Status == 0:
 		p.update(n.Relay, func(m *member) { m.down = true })
-	case errors.Is(failed, store.ErrThrottled):
-		var e *store.Error
-		errors.As(failed, &e)
+		if errors.As(err, &dial) && dial.Op == "dial" {
+			e.Err = fmt.Errorf("%w: %w", ErrRefused, e.Err)
+		}
+	case errors.Is(err, store.ErrThrottled):
 		p.update(n.Relay, func(m *member) { m.refusedUntil = time.Now().Add(max(e.RetryAfter, time.Second)) })
 	}
-	return failed
+	return err
 }
 
 var errTimeout = errors.New("no response in time")
-
-func hostName(hostPort string) string {
-	host, _, _ := net.SplitHostPort(hostPort)
-	return host
-}
 
 // ids returns the IDs of the relays that are known.
 func (p *pool) ids() []string {
@@ -351,22 +357,12 @@ func (p *pool) permits(ctx context.Context, service, class string) error {
 func (p *pool) askOne(ctx context.Context, host, address string, query url.Values) (*member, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, errTimeout)
 	defer cancel()
-	r, err := p.request(ctx, http.MethodGet, host, address, InfoPath+"?"+query.Encode(), nil)
+	m := &member{host: host, address: address}
+	response, err := p.exchange(ctx, m, exchange{op: "ask", object: address, method: http.MethodGet, path: InfoPath + "?" + query.Encode()})
 	if err != nil {
-		return nil, err
-	}
-	response, err := p.client(hostName(host)).Do(r)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%s: %w", address, context.Cause(ctx))
-		}
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, responseError("ask", address, response)
-	}
-	m := &member{host: host, address: address}
 	if err := json.NewDecoder(io.LimitReader(response.Body, 4<<10)).Decode(&m.Info); err != nil || !validID(m.ID) {
 		return nil, fmt.Errorf("%s is no relay: %w", address, cmp.Or(err, ErrName))
 	}

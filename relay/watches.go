@@ -236,25 +236,13 @@ func (w *watches) poll(ctx context.Context, m *member) (again bool, err error) {
 
 // watches asks a relay for watches.
 func (p *pool) watches(ctx context.Context, m *member, body []byte) (a watch.Answer, err error) {
-	r, err := p.request(ctx, http.MethodPost, m.host, m.address, WatchesPath+m.ID, body)
+	response, err := p.exchange(ctx, m, exchange{
+		op: "poll", object: m.address, method: http.MethodPost, path: WatchesPath + m.ID, body: body, header: http.Header{"Content-Type": {"application/json"}},
+	})
 	if err != nil {
-		return a, &store.Error{Op: "poll", Object: m.address, Class: store.ErrInvalid, Err: err}
-	}
-	r.Header.Set("Content-Type", "application/json")
-	response, err := p.client(hostName(m.host)).Do(r)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return a, &store.Error{Op: "poll", Object: m.address, Class: store.ErrUnavailable, Err: err}
+		return a, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		if response.StatusCode == http.StatusMisdirectedRequest { // another relay is at the address now
-			p.update(m.ID, func(m *member) { m.down = true })
-		}
-		return a, responseError("poll", m.address, response)
-	}
 	text, err := limited.All(response.Body, MaxPoll)
 	if err == nil {
 		err = json.NewDecoder(bytes.NewReader(text)).Decode(&a)
