@@ -21,6 +21,7 @@ import (
 	"logstow/blobnaming"
 	"logstow/catalog"
 	"logstow/internal/hint"
+	"logstow/internal/problems"
 	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
@@ -36,8 +37,6 @@ const (
 	concurrentTables = 8
 	// concurrentFooters and concurrentSegments are how many footers or whole segments are read concurrently.
 	concurrentFooters, concurrentSegments = 32, 2
-	// maxProblems is how many problems a report lists.
-	maxProblems = 100
 	// defaultSettle is how long a difference must last to be reported. freshSettle applies if a segment
 	// without an entity was stored less than fresh ago, because shippers collect entities for five seconds.
 	defaultSettle, freshSettle, fresh = 2 * time.Second, 10 * time.Second, time.Minute
@@ -114,11 +113,11 @@ type Report struct {
 	Problems []string       `json:"problems"`
 	Requests store.Requests `json:"requests"`
 
-	problems []error
+	problems *problems.List
 }
 
 // Err joins the failed reads and writes; it is nil if there are none.
-func (r *Report) Err() error { return errors.Join(r.problems...) }
+func (r *Report) Err() error { return r.problems.Err() }
 
 // Verify compares blobs and index and changes nothing. The error is why it ended early; failed reads are in
 // the report: see [Report.Err].
@@ -220,17 +219,11 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	if o.Depth == Blocks {
 		a.reading = make(chan struct{}, concurrentSegments)
 	}
-	a.report.Store = s.String()
+	a.report.Store, a.report.problems = s.String(), new(problems.List)
 	ctx, a.stop = context.WithCancelCause(ctx)
 	defer a.stop(nil)
 	err := a.run(ctx)
-	if a.unlisted > 0 {
-		a.report.problems = append(a.report.problems, fmt.Errorf("and %d more", a.unlisted))
-	}
-	a.report.Problems = []string{}
-	for _, problem := range a.report.problems {
-		a.report.Problems = append(a.report.Problems, hint.Text(problem))
-	}
+	a.report.Problems = a.report.problems.Texts()
 	a.report.Services = len(a.found)
 	a.report.Blobs, a.report.Foreign = o.Progress.Blobs.Load(), a.foreign.Load()
 	a.report.Requests = counter.Requests()
@@ -282,8 +275,6 @@ type auditor struct {
 	found map[string]bool
 	// orphans are entities of no service.
 	orphans map[entityKey]bool
-	// unlisted is the number of problems that the report does not list.
-	unlisted int
 	// suspects are the parts that differed at the first comparison, newest is when the newest segment
 	// without an entity was stored.
 	suspects []part
@@ -427,15 +418,7 @@ func (a *auditor) problem(ctx context.Context, err error) {
 		a.stop(err)
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.unlisted == 0 && len(a.report.problems) < maxProblems {
-		if !slices.ContainsFunc(a.report.problems, func(other error) bool { return other.Error() == err.Error() }) {
-			a.report.problems = append(a.report.problems, err)
-		}
-		return
-	}
-	a.unlisted++
+	a.report.problems.Add(err)
 }
 
 // reportAll counts and reports lasting differences.

@@ -11,6 +11,7 @@ import (
 
 	"logstow/blobnaming"
 	"logstow/catalog"
+	"logstow/internal/problems"
 	"logstow/internal/retry"
 	"logstow/store"
 	"logstow/tableindex"
@@ -138,7 +139,7 @@ func (a *auditor) isListed(e *catalog.Entry) bool {
 	case catalog.KindMisplaced:
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.report.Misplaced++; len(a.report.MisplacedNames) < maxProblems {
+		if a.report.Misplaced++; len(a.report.MisplacedNames) < problems.Max {
 			a.report.MisplacedNames = append(a.report.MisplacedNames, e.Blob.Name)
 		}
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,9 +46,9 @@ func totalBytes(batch []entry) (bytes int64) {
 	return bytes
 }
 
-// batches applies an operation to the incoming blobs of one container, in batches of store.MaxDelete, until the channel is
-// closed. Access denied ends the run; other failures are in the report.
-func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs <-chan entry, do func(context.Context, []entry) error) {
+// batches applies an operation to blobs of one container, in batches of store.MaxDelete. Access denied ends the run; other failures are in
+// the report.
+func (r *run) batches(ctx context.Context, stop context.CancelCauseFunc, blobs iter.Seq[entry], do func(context.Context, []entry) error) {
 	var group errgroup.Group
 	group.SetLimit(deleters)
 	defer func() { _ = group.Wait() }() // failures are in the report

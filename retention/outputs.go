@@ -2,7 +2,6 @@ package retention
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"logstow/catalog"
-	"logstow/store"
 )
 
 // Outputs of compaction are deleted after the segments that they may contain, and in ascending order of
@@ -86,18 +84,8 @@ func (r *run) highest(ctx context.Context, scopes map[catalog.Scope][]entry) ([]
 // deleteInBatches deletes blobs in batches of store.MaxDelete. Its only errors are access denied and the end
 // of ctx; other failures are in the report.
 func (r *run) deleteInBatches(ctx context.Context, blobs []entry) error {
-	var group errgroup.Group
-	group.SetLimit(deleters)
-	for batch := range slices.Chunk(blobs, store.MaxDelete) {
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			if err := r.deleteBatch(ctx, batch); errors.Is(err, store.ErrAccessDenied) {
-				return err
-			}
-			return nil
-		})
-	}
-	return errors.Join(group.Wait(), context.Cause(ctx))
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.batches(ctx, stop, slices.Values(blobs), r.deleteBatch)
+	return context.Cause(ctx)
 }

@@ -244,7 +244,14 @@ func (r *run) deleteBlobs(ctx context.Context, services []string) error {
 	var sinks sync.WaitGroup
 	sink := func(do func(ctx context.Context, batch []entry) error) chan entry {
 		blobs := make(chan entry, store.MaxDelete)
-		sinks.Go(func() { r.batches(ctx, cancel, blobs, do) })
+		received := func(yield func(entry) bool) {
+			for b := range blobs {
+				if !yield(b) {
+					return
+				}
+			}
+		}
+		sinks.Go(func() { r.batches(ctx, cancel, received, do) })
 		return blobs
 	}
 	send := func(blobs chan<- entry, b entry) bool {

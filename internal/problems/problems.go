@@ -3,6 +3,7 @@ package problems
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -13,10 +14,12 @@ import (
 // Max is the maximum number of errors kept; all are logged.
 const Max = 100
 
-// List has the first [Max] errors of a job. Methods may be called concurrently; those that read may be called on a nil List.
+// List has the first [Max] different errors of a job, and the number of others. Methods may be called concurrently; those that read may
+// be called on a nil List.
 type List struct {
-	mu   sync.Mutex
-	errs []error
+	mu     sync.Mutex
+	errs   []error
+	others int
 }
 
 // Log logs an error under the name of the job, and keeps it.
@@ -25,12 +28,16 @@ func (l *List) Log(log *slog.Logger, job string, err error) {
 	l.Add(err)
 }
 
-// Add keeps an error.
+// Add keeps an error, unless one with the same text is kept.
 func (l *List) Add(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.errs) < Max {
+	switch {
+	case slices.ContainsFunc(l.errs, func(other error) bool { return other.Error() == err.Error() }):
+	case len(l.errs) < Max:
 		l.errs = append(l.errs, err)
+	default:
+		l.others++
 	}
 }
 
@@ -52,5 +59,9 @@ func (l *List) all() []error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.errs)
+	errs := slices.Clone(l.errs)
+	if l.others > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", l.others))
+	}
+	return errs
 }

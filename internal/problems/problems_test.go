@@ -12,7 +12,7 @@ import (
 	"logstow/internal/problems"
 )
 
-// All errors are logged, the first ones kept, with their hints.
+// All errors are logged, the first different ones kept, with their hints, and the others counted.
 func TestList(t *testing.T) {
 	t.Parallel()
 	var logged strings.Builder
@@ -23,13 +23,14 @@ func TestList(t *testing.T) {
 	}
 	first := errors.New("number 0")
 	l.Log(log, "a job", hint.Wrap(first, "try again"))
+	l.Add(first)
 	for i := range problems.Max {
 		l.Log(log, "a job", fmt.Errorf("number %d", i+1))
 	}
 	if !errors.Is(l.Err(), first) {
 		t.Errorf("error %v", l.Err())
 	}
-	if texts := l.Texts(); len(texts) != problems.Max || !strings.Contains(texts[0], "try again") || !slices.Contains(texts, "number 99") {
+	if texts := l.Texts(); len(texts) != problems.Max+1 || texts[problems.Max] != "and 1 more" || !strings.Contains(texts[0], "try again") || !slices.Contains(texts, "number 99") {
 		t.Errorf("%d texts: %q", len(texts), texts)
 	}
 	if n := strings.Count(logged.String(), "a job"); n != problems.Max+1 {
