@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"log/slog"
+	"logstow/internal/memo"
 	"math"
 	"sync"
 	"time"
@@ -17,7 +18,7 @@ const maxServices = 10_000
 type limiter struct {
 	opts     *Options
 	mu       sync.Mutex
-	services map[string]*serviceLimit
+	services memo.Map[string, *serviceLimit]
 }
 
 // serviceLimit is the limit of one service; a nil limiter is unlimited.
@@ -37,7 +38,7 @@ func newLimiter(opts *Options) (*limiter, error) {
 		return nil, nil //nolint:nilnil // no limit
 	}
 	opts.Stats.counter(reasonLimit)
-	return &limiter{opts: opts, services: map[string]*serviceLimit{}}, nil
+	return &limiter{opts: opts, services: memo.Map[string, *serviceLimit]{Max: maxServices}}, nil
 }
 
 // bucket returns a limiter; nil if limit is 0. A burst of 0 means as much as one second allows.
@@ -55,14 +56,7 @@ func bucket(limit, burst float64) *rate.Limiter {
 func (l *limiter) allow(service string, size int) bool {
 	now := l.opts.Now()
 	l.mu.Lock()
-	s := l.services[service]
-	if s == nil {
-		if len(l.services) >= maxServices {
-			clear(l.services)
-		}
-		s = l.service(service)
-		l.services[service] = s
-	}
+	s := l.services.Get(service, func() *serviceLimit { return l.service(service) })
 	ok := s.allow(now, size)
 	l.mu.Unlock()
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"logstow/internal/memo"
 	"logstow/internal/wire"
 	"logstow/record"
 	"logstow/record/attributes"
@@ -102,7 +103,7 @@ type Client struct {
 	frame []byte
 	stop  func() bool
 	// known holds the texts received, so that each is allocated once.
-	known map[string]string
+	known memo.Map[string, string]
 
 	instance string
 }
@@ -124,7 +125,7 @@ func Connect(ctx context.Context, dir string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{conn: conn, in: bufio.NewReaderSize(conn, maxFrame), known: map[string]string{}}
+	c := &Client{conn: conn, in: bufio.NewReaderSize(conn, maxFrame), known: memo.Map[string, string]{Max: 1024}}
 	head := make([]byte, len(magic))
 	_ = conn.SetReadDeadline(time.Now().Add(connectTimeout))
 	c.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -179,7 +180,7 @@ func (c *Client) Next() (r *Record, skipped uint64, err error) {
 	if _, err := io.ReadFull(c.in, c.frame); err != nil {
 		return nil, 0, unexpected(err)
 	}
-	d := decoder{wire.Reader{Rest: c.frame[1:]}, c.known}
+	d := decoder{wire.Reader{Rest: c.frame[1:]}, &c.known}
 	switch c.frame[0] {
 	case frameRecord:
 		r = d.record()
@@ -207,7 +208,7 @@ func unexpected(err error) error {
 // decoder decodes the content of a frame.
 type decoder struct {
 	wire.Reader
-	known map[string]string
+	known *memo.Map[string, string]
 }
 
 func (d *decoder) record() *Record {
@@ -236,15 +237,4 @@ func (d *decoder) record() *Record {
 }
 
 // text reads a text. There are few different texts, so each is allocated once.
-func (d *decoder) text() string {
-	raw := d.Text()
-	if text, ok := d.known[string(raw)]; ok {
-		return text
-	}
-	if len(d.known) >= 1024 {
-		clear(d.known)
-	}
-	text := string(raw)
-	d.known[text] = text
-	return text
-}
+func (d *decoder) text() string { return memo.Text(d.known, d.Text(), memo.Same) }

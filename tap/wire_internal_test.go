@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"logstow/internal/memo"
 	"logstow/internal/wire"
 	"logstow/record"
 )
@@ -20,13 +21,13 @@ func FuzzFrame(f *testing.F) {
 	f.Add(appendRecord(nil, &Record{Record: record.Record{Time: 5, Level: record.Info, Source: "a", Message: []byte("m")}, Service: "s", Size: 1, Redacted: []string{"card"}, Dropped: "drop"})[5:])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		d := decoder{wire.Reader{Rest: frame}, map[string]string{}}
+		d := decoder{wire.Reader{Rest: frame}, &memo.Map[string, string]{}}
 		r := d.record()
 		if d.Bad {
 			return
 		}
 		again := appendRecord(nil, r)
-		d = decoder{wire.Reader{Rest: again[5:]}, map[string]string{}}
+		d = decoder{wire.Reader{Rest: again[5:]}, &memo.Map[string, string]{}}
 		if diff := cmp.Diff(r, d.record()); diff != "" || d.Bad {
 			t.Fatal(diff)
 		}

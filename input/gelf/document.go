@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"slices"
 
-	"logstow/input/socket"
+	"logstow/internal/memo"
 	"logstow/message"
 	"logstow/record/attributes"
 )
@@ -32,7 +32,7 @@ type document struct {
 	// complete is set if the document is a whole object, of not more than maxMembers members.
 	complete bool
 
-	names   socket.Names
+	names   memo.Map[string, string]
 	own     []attributes.Member
 	scratch []byte
 }
@@ -120,7 +120,7 @@ func (d *document) member(name, value []byte) member {
 	if len(bare) > maxKnown {
 		return member{string(bare), additional, value}
 	}
-	return member{d.names.Get(bare), additional, value}
+	return member{memo.Text(&d.names, bare, memo.Same), additional, value}
 }
 
 // parts returns the message of a complete document, and its other members as attributes, without the timestamp unless it is to be kept.

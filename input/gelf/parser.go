@@ -6,13 +6,11 @@ import (
 	"logstow/exact"
 	"logstow/input"
 	"logstow/input/socket"
+	"logstow/internal/memo"
 	"logstow/message"
 	"logstow/record"
 	"logstow/record/recognize"
 )
-
-// maxServiceNames bounds how many names of services are cached.
-const maxServiceNames = 128
 
 // parser converts documents to events. It is not safe for concurrent use.
 type parser struct {
@@ -20,10 +18,10 @@ type parser struct {
 	// guard checks times.
 	guard    *recognize.Recognizer
 	document document
-	sources  socket.Names
+	sources  memo.Map[string, string]
 	scratch  []byte
 	// admitted caches the services for the names in documents, as they are escaped there.
-	admitted map[string]string
+	admitted memo.Map[string, string]
 }
 
 // Parse implements [socket.Parser].
@@ -66,7 +64,7 @@ func (p *parser) source(d *document, sender string) string {
 		s = appendText(s, facility)
 	}
 	p.scratch = s
-	return p.sources.Get(s[:min(len(s), record.MaxSource)])
+	return memo.Text(&p.sources, s[:min(len(s), record.MaxSource)], memo.Same)
 }
 
 // service is the service for its raw name in a document, "" for the configured one.
@@ -74,18 +72,7 @@ func (p *parser) service(name []byte) string {
 	if name == nil {
 		return ""
 	}
-	if service, ok := p.admitted[string(name)]; ok {
-		return service
-	}
-	if p.admitted == nil {
-		p.admitted = make(map[string]string)
-	}
-	if len(p.admitted) >= maxServiceNames {
-		clear(p.admitted)
-	}
-	service := p.services.Admit(string(appendText(nil, name)))
-	p.admitted[string(name)] = service
-	return service
+	return memo.Text(&p.admitted, name, func(string) string { return p.services.Admit(string(appendText(nil, name))) })
 }
 
 // appendText appends a raw value without its escapes, if it is a text. Only the beginning of a long one

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 
+	"logstow/internal/memo"
 	"logstow/record/attributes"
 )
 
@@ -79,7 +80,7 @@ type parser struct {
 	current value
 	left    int
 	// names are known names of other fields, so that each is allocated once.
-	names map[string]string
+	names memo.Map[string, string]
 }
 
 // value is the beginning of a field's value.
@@ -97,7 +98,7 @@ func (v *value) add(b []byte) {
 }
 
 func newParser(r io.Reader, limit int) *parser {
-	p := &parser{r: bufio.NewReaderSize(r, 64<<10), limit: limit, values: make(map[string]*value), names: make(map[string]string)}
+	p := &parser{r: bufio.NewReaderSize(r, 64<<10), limit: limit, values: make(map[string]*value), names: memo.Map[string, string]{Max: maxOthers}}
 	for _, name := range fields() {
 		p.values[name] = &value{limit: maxValue}
 	}
@@ -184,21 +185,8 @@ func (p *parser) read(read func(*value) error) error {
 	*v = value{b: p.rest, limit: min(start+maxOther, maxRest)}
 	err := read(v)
 	p.rest = v.b
-	p.others = append(p.others, other{p.known(p.name), p.rest[start:], v.size > int64(len(p.rest)-start)})
+	p.others = append(p.others, other{memo.Text(&p.names, p.name, memo.Same), p.rest[start:], v.size > int64(len(p.rest)-start)})
 	return err
-}
-
-// known returns the name of a field as a string.
-func (p *parser) known(name []byte) string {
-	if known, ok := p.names[string(name)]; ok {
-		return known
-	}
-	if len(p.names) == maxOthers {
-		clear(p.names)
-	}
-	known := string(name)
-	p.names[known] = known
-	return known
 }
 
 // text reads a value that ends with its line.

@@ -8,6 +8,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/input"
+	"logstow/internal/memo"
 	"logstow/record"
 	"logstow/record/attributes"
 )
@@ -30,14 +31,14 @@ type batch struct {
 	// cursor is the cursor of the last entry, which may have no record.
 	cursor string
 	// names are known sources, so that each is allocated once.
-	names map[string]string
+	names memo.Map[string, string]
 	// own and values are memory for the attributes of an entry.
 	own    []attributes.Member
 	values []byte
 }
 
 func newBatch(opts *Options) *batch {
-	return &batch{opts: opts, made: input.NewStamper(&opts.Options), names: make(map[string]string)}
+	return &batch{opts: opts, made: input.NewStamper(&opts.Options), names: memo.Map[string, string]{Max: maxRecords}}
 }
 
 func (b *batch) full() bool { return len(b.made.Records()) >= maxRecords || len(b.text) >= maxBytes }
@@ -159,15 +160,7 @@ func (b *batch) source(e *entry) string {
 		name = append(name, '/')
 	}
 	name = append(name, identifier...)
-	if s, ok := b.names[string(name)]; ok {
-		return s
-	}
-	if len(b.names) >= maxRecords {
-		clear(b.names)
-	}
-	s := record.CleanSource(string(name))
-	b.names[string(name)] = s
-	return s
+	return memo.Text(&b.names, name, record.CleanSource)
 }
 
 // chunk returns the collected data. It is valid until reset.

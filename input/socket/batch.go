@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// maxNames is the maximum number of strings in the caches of [Names] and hosts.
-	maxNames = 128
 	// maxEvents is the maximum number of messages in a batch.
 	maxEvents = 1024
 	// freeAttributes is the size up to which the attributes of a batch do not count against the budget, reserveStep of what at least a
@@ -118,42 +116,6 @@ func (b *batch) reset() {
 		clear(g.events)
 		g.events = g.events[:0]
 	}
-}
-
-// Names caches strings, so that each is allocated once. The zero value is ready to use. It is not safe
-// for concurrent use.
-type Names struct{ known map[string]string }
-
-// Get returns text as a string.
-func (n *Names) Get(text []byte) string {
-	if name, ok := n.known[string(text)]; ok {
-		return name
-	}
-	if n.known == nil {
-		n.known = make(map[string]string)
-	}
-	if len(n.known) >= maxNames {
-		clear(n.known)
-	}
-	name := string(text)
-	n.known[name] = name
-	return name
-}
-
-// hosts caches the names of senders.
-type hosts map[netip.Addr]string
-
-// name returns an address as text, see host.
-func (h hosts) name(a netip.Addr) string {
-	if name, ok := h[a]; ok {
-		return name
-	}
-	if len(h) >= maxNames {
-		clear(h)
-	}
-	name := host(a)
-	h[a] = name
-	return name
 }
 
 // host returns an address as text, or "" for a sender on a Unix socket.

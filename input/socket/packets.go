@@ -10,6 +10,7 @@ import (
 
 	"logstow/input"
 	"logstow/input/listen"
+	"logstow/internal/memo"
 )
 
 // maxReadErrors is the number of consecutive errors after which reading ends.
@@ -116,7 +117,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 	defer collected.reset()
 	unpacked := s.newUnpacker()
 	defer unpacked.Close()
-	senders := hosts{}
+	senders := memo.Map[netip.Addr, string]{}
 	lost := s.opts.Stats.LostByKernel.Load()
 	for waiting := range q.all() {
 		read := s.opts.Now().UnixNano()
@@ -139,7 +140,7 @@ func (s *Server) handPackets(ctx context.Context, q *queue) error {
 					return err
 				}
 			}
-			collected.add(message, senders.name(from), read)
+			collected.add(message, senders.Get(from, func() string { return host(from) }), read)
 		}
 		if err := s.receive(flushing, collected); err != nil {
 			return err

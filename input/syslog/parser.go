@@ -2,7 +2,7 @@ package syslog
 
 import (
 	"logstow/input"
-	"logstow/input/socket"
+	"logstow/internal/memo"
 	"logstow/record"
 	"logstow/record/recognize"
 )
@@ -13,7 +13,7 @@ type parser struct {
 	recognizer *recognize.Recognizer
 	// local is set if senders are on a Unix socket.
 	local   bool
-	sources socket.Names
+	sources memo.Map[string, string]
 	scratch []byte
 }
 
@@ -74,5 +74,5 @@ func (p *parser) source(h *header, sender string) string {
 		s = append(s, part...)
 	}
 	p.scratch = s
-	return p.sources.Get(s)
+	return memo.Text(&p.sources, s, memo.Same)
 }

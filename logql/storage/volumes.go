@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"logstow/internal/memo"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -39,7 +40,7 @@ func (v *View) Parts(ctx context.Context, selectors [][]*syntax.Matcher, from, t
 	if len(selectors) == 0 {
 		selectors = [][]*syntax.Matcher{nil}
 	}
-	p := parts{span: span{from, to, int64(width)}, emit: emit, interned: map[string]string{}}
+	p := parts{span: span{from, to, int64(width)}, emit: emit, labels: memo.Map[streamKey, labels.Labels]{Max: maxLabels}, interned: memo.Map[string, string]{Max: maxLabels}}
 	if len(selectors) > 1 {
 		p.seen = map[partID]bool{}
 	}
@@ -84,8 +85,8 @@ type parts struct {
 	span
 	emit func(Part)
 	// labels are those of streams found before, interned the texts of which they consist.
-	labels   map[streamKey]labels.Labels
-	interned map[string]string
+	labels   memo.Map[streamKey, labels.Labels]
+	interned memo.Map[string, string]
 	// seen are the records that were found; nil if there is one selector only.
 	seen map[partID]bool
 	// of is the current plan, sizes has the mean size of a record of its services.
@@ -203,17 +204,13 @@ func (p *parts) stream(seg *query.Segment, key streamKey, unlisted []string) lab
 	if !selector.levels.Has(key.level) || !selector.instance(key.instance) {
 		return nil
 	}
-	of := p.labels[key]
-	if of == nil {
-		if p.labels == nil || len(p.labels) >= maxLabels {
-			p.labels = map[streamKey]labels.Labels{}
-		}
-		of = streamLabels(key.service, key.instance, levelLabel(key.level), key.labels)
+	of := p.labels.Get(key, func() labels.Labels {
+		of := streamLabels(key.service, key.instance, levelLabel(key.level), key.labels)
 		for i := range of {
 			of[i] = labels.Label{Name: p.intern(of[i].Name), Value: p.intern(of[i].Value)}
 		}
-		p.labels[key] = of
-	}
+		return of
+	})
 	rest, ok := selector.undecided(of)
 	if !ok || slices.ContainsFunc(rest, func(m *syntax.Matcher) bool { return !m.Matches("") && !isUnlisted(unlisted, m.Name) }) {
 		return nil
@@ -230,14 +227,7 @@ func (p *parts) stream(seg *query.Segment, key streamKey, unlisted []string) lab
 
 // intern returns the same string for equal texts, so that labels that the caller keeps take less memory.
 func (p *parts) intern(text string) string {
-	if known, ok := p.interned[text]; ok {
-		return known
-	}
-	if len(p.interned) >= maxLabels {
-		clear(p.interned)
-	}
-	p.interned[text] = text
-	return text
+	return p.interned.Get(text, func() string { return text })
 }
 
 // isUnlisted reports whether the attribute with a label is one of those that a footer does not list.

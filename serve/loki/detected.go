@@ -15,9 +15,9 @@ func (q *request) detectedLabels() error {
 		return q.bad
 	}
 	values := map[string]map[string]bool{}
-	each := memo[bool]{}
+	each := byStream[bool]{Max: maxStreams}
 	err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
-		each.of(p.Labels, func() bool {
+		each.Get(&p.Labels[0], func() bool {
 			for _, l := range p.Labels {
 				if values[l.Name] == nil {
 					values[l.Name] = map[string]bool{}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"logstow/internal/memo"
 	"logstow/logql/labels"
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
@@ -36,9 +37,9 @@ func (q *request) labelSet(add func(map[string]bool, labels.Labels)) error {
 		return q.bad
 	}
 	found := map[string]bool{}
-	each := memo[bool]{}
+	each := byStream[bool]{Max: maxStreams}
 	err := q.view().Parts(q.ctx, selectors, q.from, q.to, 0, func(p storage.Part) {
-		each.of(p.Labels, func() bool {
+		each.Get(&p.Labels[0], func() bool {
 			add(found, p.Labels)
 			return true
 		})
@@ -85,35 +86,25 @@ func (q *request) series() error {
 // streamSet has the keys of the labels of streams, which take less memory than the labels.
 type streamSet struct {
 	keys map[string]struct{}
-	each memo[bool]
+	each byStream[bool]
 }
 
-func newStreamSet() *streamSet { return &streamSet{map[string]struct{}{}, memo[bool]{}} }
+func newStreamSet() *streamSet {
+	return &streamSet{map[string]struct{}{}, byStream[bool]{Max: maxStreams}}
+}
 
 func (s *streamSet) add(of labels.Labels) {
-	s.each.of(of, func() bool {
+	s.each.Get(&of[0], func() bool {
 		s.keys[string(of.AppendKey(nil))] = struct{}{}
 		return true
 	})
 }
 
-// memo has a value for each of the labels of recent parts, which share them if they are of one stream.
-type memo[T any] map[*labels.Label]T
+// byStream remembers a value for each of the labels of recent parts, which share them if they are of one stream.
+type byStream[T any] = memo.Map[*labels.Label, T]
 
-// maxMemo is the number of values that a memo keeps.
-const maxMemo = 4096
-
-// of returns the value of labels, which it makes if they are not known.
-func (m memo[T]) of(ls labels.Labels, make func() T) T {
-	v, known := m[&ls[0]]
-	if !known {
-		if v = make(); len(m) >= maxMemo {
-			clear(m)
-		}
-		m[&ls[0]] = v
-	}
-	return v
-}
+// maxStreams is the number of values that a byStream keeps.
+const maxStreams = 4096
 
 // canonical returns the name of a label in streams: service and detected_level are aliases.
 func canonical(name string) string {

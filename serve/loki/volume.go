@@ -88,12 +88,12 @@ func (q *request) volumes(width time.Duration, at func(start int64) int64) ([]en
 	if q.bad != nil {
 		return nil, q.bad
 	}
-	found, each := volumes{}, memo[[]*groupVolume]{}
+	found, each := volumes{}, byStream[[]*groupVolume]{Max: maxStreams}
 	err := q.view().Parts(q.ctx, [][]*syntax.Matcher{matchers}, q.from, q.to, width, func(p storage.Part) {
 		if p.Bytes == 0 { // the messages are empty
 			return
 		}
-		for _, g := range each.of(p.Labels, func() []*groupVolume { return found.of(groups(p.Labels)) }) {
+		for _, g := range each.Get(&p.Labels[0], func() []*groupVolume { return found.of(groups(p.Labels)) }) {
 			g.bytes[at(p.Start)] += p.Bytes
 			g.sum += p.Bytes
 		}
