@@ -146,21 +146,13 @@ func (x *indexer) remove(group *unindexed.Group) error {
 
 // failed schedules the next attempt, or gives up.
 func (x *indexer) failed(err error) error {
-	now := time.Now()
 	x.failures++
-	wait := x.u.opts.Backoff.wait(x.failures, err, x.u.opts.Random)
-	if limit := x.u.opts.RetryFor; limit > 0 {
-		left := limit - now.Sub(x.began)
-		switch {
-		case needsOperator(err):
-			return gaveUp{fmt.Errorf("cannot index the stored segments: %w", err)}
-		case left <= 0:
-			return gaveUp{fmt.Errorf("cannot index the stored segments: gave up after %v: %w", limit, err)}
-		}
-		wait = min(wait, left)
+	wait, gaveUp := x.u.nextAttempt(err, x.failures, x.began, x.u.opts.RetryFor)
+	if gaveUp != nil {
+		return fmt.Errorf("cannot index the stored segments: %w", gaveUp)
 	}
 	x.d.indexOutage.failed(err, wait)
-	x.due = now.Add(wait)
+	x.due = time.Now().Add(wait)
 	return nil
 }
 

@@ -71,9 +71,26 @@ func (u *Uploader) earlierLimit(name string) time.Duration {
 	return u.opts.RetryFor
 }
 
+// nextAttempt returns the delay before the next attempt of what has failed a number of times in a row since began, the last time with err.
+// With a limit (see retryFor) it gives up when that time has passed, and at once after an error that an operator must correct: then the
+// error is a [gaveUp].
+func (u *Uploader) nextAttempt(err error, failures int, began time.Time, limit time.Duration) (wait time.Duration, gave error) {
+	wait = u.opts.Backoff.wait(failures, err, u.opts.Random)
+	if limit <= 0 {
+		return wait, nil
+	}
+	left := limit - time.Since(began)
+	switch {
+	case needsOperator(err):
+		return 0, gaveUp{err}
+	case left <= 0:
+		return 0, gaveUp{fmt.Errorf("gave up after %v and %s: %w", limit, units.Count(failures, "attempt"), err)}
+	}
+	return min(wait, left), nil
+}
+
 // retry calls try until it succeeds. It gives up when ctx ends, or when storage rejects the request as
-// invalid: then the error is a [suspect]. With a limit (see retryFor) it also gives up when that time has passed since the begin of
-// the first attempt, which may take minutes, and at once after an error that an operator must correct: then the error is a [gaveUp].
+// invalid: then the error is a [suspect]. With a limit it also gives up as nextAttempt does.
 func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Duration, try func() error) error {
 	began := time.Now()
 	for failures := 1; ; failures++ {
@@ -93,16 +110,9 @@ func (u *Uploader) retry(ctx context.Context, t *outageLogger, limit time.Durati
 		case errors.Is(err, store.ErrInvalid):
 			return suspect{rejected, err}
 		}
-		wait := u.opts.Backoff.wait(failures, err, u.opts.Random)
-		if limit > 0 {
-			if needsOperator(err) {
-				return gaveUp{err}
-			}
-			left := limit - time.Since(began)
-			if left <= 0 {
-				return gaveUp{fmt.Errorf("gave up after %v and %s: %w", limit, units.Count(failures, "attempt"), err)}
-			}
-			wait = min(wait, left)
+		wait, gaveUp := u.nextAttempt(err, failures, began, limit)
+		if gaveUp != nil {
+			return gaveUp
 		}
 		t.failed(err, wait)
 		if err := retry.Sleep(ctx, wait); err != nil {

@@ -10,7 +10,6 @@ import (
 	"logstow/buffer"
 	"logstow/buffer/sealed"
 	"logstow/internal/retry"
-	"logstow/internal/units"
 )
 
 // maxSuspects is the number of suspects that are retried in parallel to the senders. A sender that finds
@@ -126,14 +125,10 @@ func (r *run) retrySuspect(ctx context.Context, d *destination, b *buffer.Batch,
 	u := r.u
 	began := time.Now()
 	for failures := 1; ; failures++ {
-		wait := u.opts.Backoff.wait(failures, last.reason, u.opts.Random)
-		if limit := u.opts.RetryFor; limit > 0 {
-			left := limit - time.Since(began)
-			if left <= 0 {
-				r.requeue(b)
-				return gaveUp{fmt.Errorf("gave up after %v and %s: %w", limit, units.Count(failures, "attempt"), last.reason)}
-			}
-			wait = min(wait, left)
+		wait, gaveUp := u.nextAttempt(last.reason, failures, began, u.opts.RetryFor)
+		if gaveUp != nil {
+			r.requeue(b)
+			return gaveUp
 		}
 		if last.kind == bound {
 			wait = min(wait, boundWait)
