@@ -16,10 +16,7 @@ import (
 )
 
 const (
-	// firstBuffer is the initial size of a connection's read buffer. Longer messages enlarge it, within the
-	// budget of all connections.
-	firstBuffer = 16 << 10
-	// batchBuffer is its size while many short messages come.
+	// batchBuffer is the size of a connection's read buffer while many short messages come.
 	batchBuffer = 64 << 10
 	// maxAcks is how many bytes of acknowledgements are batched.
 	maxAcks = 64 << 10
@@ -41,27 +38,22 @@ var (
 
 // conn is one connection.
 type conn struct {
-	server   *Server
-	net      net.Conn
-	deadline *listen.ReadDeadline
-	scan     scanner
-	// buf[start:end] holds the bytes that were read but not processed.
-	buf        []byte
-	start, end int
-	// last is the size of the last read.
-	last int
+	server *Server
+	net    net.Conn
+	in     *listen.Buffer
+	scan   scanner
 	// idle is how long the sender may be silent.
 	idle   time.Duration
 	events collector
 	// acks are acknowledgements, sent when everything up to lsn is durable.
 	acks []byte
 	lsn  buffer.LSN
-	// readReserved is buf's share of its budget, parseReserved that of the current events.
-	readReserved, parseReserved int64
+	// parseReserved is the share of the current events in their budget.
+	parseReserved int64
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
-	conn := &conn{server: s, net: c, deadline: listen.NewReadDeadline(ctx, c), buf: make([]byte, firstBuffer), idle: handshakeTimeout}
+	conn := &conn{server: s, net: c, in: listen.NewBuffer(ctx, c, s.readBudget, batchBuffer, maxMessage+listen.FirstBuffer), idle: handshakeTimeout}
 	conn.events = collector{
 		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
 		grow: func(n int) error { return conn.grow(ctx, n) },
@@ -72,18 +64,8 @@ func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 
 // close releases the connection's memory.
 func (c *conn) close() {
-	c.deadline.Stop()
-	c.server.readBudget.Give(c.readReserved)
+	c.in.Close()
 	c.server.parseBudget.Give(c.parseReserved)
-}
-
-// reserve reserves n bytes of a budget, waiting for other connections, and adds them to held.
-func reserve(ctx context.Context, budget *listen.Budget, n int, held *int64) error {
-	if err := budget.Wait(ctx, int64(n)); err != nil {
-		return fmt.Errorf("%w: %w", errNoMemory, err)
-	}
-	*held += int64(n)
-	return nil
 }
 
 // serve reads until the sender, a timeout or ctx ends the connection, and returns why it ended.
@@ -149,25 +131,22 @@ func (c *conn) write(b []byte) error {
 
 // next returns the next value, valid until read is called; nil if it is still incomplete.
 func (c *conn) next(limit int) ([]byte, error) {
-	size, err := c.scan.next(c.buf[c.start:c.end], limit)
+	unread := c.in.Unread()
+	size, err := c.scan.next(unread, limit)
 	if err != nil || size == 0 {
 		return nil, err
 	}
-	c.deadline.Begun = time.Time{}
-	c.start += size
-	return c.buf[c.start-size : c.start : c.start], nil
+	c.in.Deadline.Begun = time.Time{}
+	c.in.Skip(size)
+	return unread[:size:size], nil
 }
 
 // read reads more. io.EOF means that the sender is done.
 func (c *conn) read(ctx context.Context) error {
-	if err := c.makeSpace(ctx); err != nil {
-		return err
+	if err := c.in.MakeSpace(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errNoMemory, err)
 	}
-	c.deadline.SetMessage(c.end > c.start, c.server.opts.MessageTimeout, c.idle)
-	n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
-	c.end += n
-	c.last = n
-	if n == 0 && err != nil {
+	if n, err := c.in.Read(len(c.in.Unread()) > 0, c.server.opts.MessageTimeout, c.idle); n == 0 && err != nil {
 		return c.cause(err)
 	}
 	return nil
@@ -176,7 +155,7 @@ func (c *conn) read(ctx context.Context) error {
 // cause adds detail to a read error within a message.
 func (c *conn) cause(err error) error {
 	switch {
-	case c.end == c.start:
+	case len(c.in.Unread()) == 0:
 		return err
 	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
@@ -186,31 +165,6 @@ func (c *conn) cause(err error) error {
 	return err
 }
 
-// makeSpace makes space for further reading.
-func (c *conn) makeSpace(ctx context.Context) error {
-	full := c.end == len(c.buf)
-	c.end = copy(c.buf, c.buf[c.start:c.end])
-	c.start = 0
-	size := len(c.buf)
-	switch {
-	case c.end == size:
-		grown := min(2*size, maxMessage+firstBuffer)
-		// Both buffers exist during the copy.
-		if err := reserve(ctx, c.server.readBudget, grown, &c.readReserved); err != nil {
-			return err
-		}
-		c.resize(grown)
-		c.shrinkBuffer(grown)
-	case full && size < batchBuffer && c.server.readBudget.Take(int64(size)):
-		c.readReserved += int64(size) // high rate: read more at once
-		c.resize(2 * size)
-	case c.end == 0 && (size > batchBuffer || size > firstBuffer && c.last < firstBuffer/2):
-		c.resize(firstBuffer)
-		c.shrinkBuffer(0)
-	}
-	return nil
-}
-
 // grow reserves n bytes for parsing a message, or if n is negative returns them.
 func (c *conn) grow(ctx context.Context, n int) error {
 	if n < 0 {
@@ -218,16 +172,9 @@ func (c *conn) grow(ctx context.Context, n int) error {
 		c.parseReserved += int64(n)
 		return nil
 	}
-	return reserve(ctx, c.server.parseBudget, n, &c.parseReserved)
-}
-
-// shrinkBuffer keeps no more of the read budget than that.
-func (c *conn) shrinkBuffer(keep int) {
-	c.server.readBudget.Give(c.readReserved - int64(keep))
-	c.readReserved = int64(keep)
-}
-
-// resize resizes the buffer to size bytes, keeping its content.
-func (c *conn) resize(size int) {
-	c.buf = append(make([]byte, 0, size), c.buf[:c.end]...)[:size]
+	if err := c.server.parseBudget.Wait(ctx, int64(n)); err != nil {
+		return fmt.Errorf("%w: %w", errNoMemory, err)
+	}
+	c.parseReserved += int64(n)
+	return nil
 }

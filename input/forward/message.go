@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"logstow/input/listen"
 )
 
 // maxInflated is the maximum decompressed size of one message's events.
@@ -172,7 +173,7 @@ func (e *events) fill() error {
 	e.buf = e.buf[:copy(e.buf, e.buf[e.start:])]
 	e.start = 0
 	if len(e.buf) == cap(e.buf) {
-		old, size := cap(e.buf), min(max(2*cap(e.buf), firstBuffer), maxMessage+firstBuffer)
+		old, size := cap(e.buf), min(max(2*cap(e.buf), listen.FirstBuffer), maxMessage+listen.FirstBuffer)
 		if err := e.grow(size); err != nil {
 			return err
 		}

@@ -13,13 +13,8 @@ import (
 	"logstow/input/listen"
 )
 
-const (
-	// firstBuffer is the initial size of a connection's read buffer. Long messages and high rates enlarge
-	// it, within the budget of all connections.
-	firstBuffer = 16 << 10
-	// batchBuffer is the maximum size of the read buffer because of high rates.
-	batchBuffer = 256 << 10
-)
+// batchBuffer is the maximum size of a read buffer because of high rates.
+const batchBuffer = 256 << 10
 
 // runStream serves connections.
 func (s *Server) runStream(ctx context.Context) error {
@@ -37,32 +32,28 @@ type conn struct {
 	sender string
 	batch  *batch
 	framer framer
-	// buf[start:end] holds the bytes that were read but not processed.
-	buf        []byte
-	start, end int
+	in     *listen.Buffer
 	// kept is the memory reserved from the budget for framer.kept.
-	kept     int64
-	deadline *listen.ReadDeadline
+	kept int64
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	local := s.network == "unix"
 	conn := &conn{
-		server: s, net: c, batch: s.newBatch(local), buf: make([]byte, firstBuffer),
+		server: s, net: c, batch: s.newBatch(local), in: listen.NewBuffer(ctx, c, s.budget, batchBuffer, s.opts.MaxRecord+listen.FirstBuffer),
 		framer: framer{Framing: s.protocol.Framing(local), limit: s.opts.MaxRecord},
 	}
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.sender = host(a.AddrPort().Addr())
 	}
-	conn.deadline = listen.NewReadDeadline(ctx, c)
 	return conn
 }
 
 // close releases the connection's memory.
 func (c *conn) close() {
-	c.deadline.Stop()
+	c.in.Close()
 	c.batch.reset()
-	c.server.budget.Give(int64(len(c.buf)-firstBuffer) + c.kept)
+	c.server.budget.Give(c.kept)
 }
 
 // serve receives messages until the sender, a timeout or ctx ends the connection. An error is one of the
@@ -71,10 +62,8 @@ func (c *conn) serve(ctx context.Context) error {
 	flushing, cancel := input.Grace(ctx, grace)
 	defer cancel()
 	for {
-		c.deadline.SetMessage(c.framer.unfinished(c.buf[c.start:c.end]), c.server.opts.MessageTimeout, c.server.opts.IdleTimeout)
-		n, err := c.deadline.Read(func() (int, error) { return c.net.Read(c.buf[c.end:]) })
-		c.end += n
-		slow := !c.deadline.Begun.IsZero()
+		_, err := c.in.Read(c.framer.unfinished(c.in.Unread()), c.server.opts.MessageTimeout, c.server.opts.IdleTimeout)
+		slow := !c.in.Deadline.Begun.IsZero()
 		if err := c.receiveAll(flushing, err != nil); err != nil {
 			return err
 		}
@@ -82,8 +71,11 @@ func (c *conn) serve(ctx context.Context) error {
 			c.logClosed(ctx, err, slow)
 			return nil
 		}
+		if c.in.MakeSpace(ctx) != nil { // a message fills it: it is truncated
+			c.framer.overflow(c.in.Unread())
+			c.in.Skip(len(c.in.Unread()))
+		}
 		c.reserveKept()
-		c.makeSpace(ctx, n)
 	}
 }
 
@@ -91,15 +83,15 @@ func (c *conn) serve(ctx context.Context) error {
 func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	read := c.server.opts.Now().UnixNano()
 	for {
-		m, used := c.framer.next(c.buf[c.start:c.end], end)
-		c.start += used
+		m, used := c.framer.next(c.in.Unread(), end)
+		c.in.Skip(used)
 		if m.text == nil && used == 0 {
 			break
 		}
 		if len(m.text) == 0 {
 			continue
 		}
-		c.deadline.Begun = time.Time{}
+		c.in.Deadline.Begun = time.Time{}
 		text := m.text
 		if m.size > int64(len(text)) {
 			c.server.opts.NoteCut()
@@ -118,21 +110,6 @@ func (c *conn) receiveAll(ctx context.Context, end bool) error {
 	return c.server.receive(ctx, c.batch)
 }
 
-// makeSpace makes space for further reading, after n bytes were read.
-func (c *conn) makeSpace(ctx context.Context, n int) {
-	full := c.end == len(c.buf)
-	c.end = copy(c.buf, c.buf[c.start:c.end])
-	c.start = 0
-	switch {
-	case c.end == len(c.buf):
-		c.grow(ctx)
-	case full && len(c.buf) < batchBuffer && c.server.budget.Take(int64(len(c.buf))):
-		c.resize(2 * len(c.buf)) // high rate: read more at once
-	case len(c.buf) > firstBuffer && c.end == 0 && n < firstBuffer/2:
-		c.resize(firstBuffer)
-	}
-}
-
 // reserveKept reserves the memory for the kept beginning of a message over the limit. If the budget has
 // none, it shortens the beginning.
 func (c *conn) reserveKept() {
@@ -146,26 +123,6 @@ func (c *conn) reserveKept() {
 	case need > c.kept:
 		c.framer.kept = bytes.Clone(c.framer.kept[:min(need, max(c.kept, input.MinMaxRecord))])
 	}
-}
-
-// grow enlarges the buffer, which a message fills. If that is not possible, it truncates the message.
-func (c *conn) grow(ctx context.Context) {
-	size := min(2*len(c.buf), c.server.opts.MaxRecord+firstBuffer)
-	if size > len(c.buf) && c.server.budget.Wait(ctx, int64(size-len(c.buf))) == nil {
-		c.resize(size)
-		return
-	}
-	c.framer.overflow(c.buf[:c.end])
-	c.end = 0
-	c.reserveKept()
-}
-
-// resize resizes the buffer to size bytes and keeps its content. The memory for a larger one must be reserved.
-func (c *conn) resize(size int) {
-	if less := len(c.buf) - size; less > 0 {
-		c.server.budget.Give(int64(less))
-	}
-	c.buf = append(make([]byte, 0, size), c.buf[:min(c.end, size)]...)[:size]
 }
 
 // logClosed logs why a connection ended, if that is relevant for an operator. slow is set if it ended within
