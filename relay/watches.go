@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"logstow/internal/event"
 	"logstow/internal/limited"
 	"logstow/internal/retry"
 	"logstow/store"
@@ -42,10 +43,10 @@ type watches struct {
 	// used is when Watches was last called, wake its last argument.
 	used time.Time
 	wake func()
-	// services and flushed are what polls report. changed is closed when they change.
+	// services and flushed are what polls report. changed is notified when they change.
 	services []string
 	flushed  map[string]time.Time
-	changed  chan struct{}
+	changed  event.Event
 	// polled are the relays that are polled, by ID.
 	polled map[string]*polled
 	// failure is why no relay was found.
@@ -63,7 +64,7 @@ type polled struct {
 }
 
 func newWatches(p *pool) *watches {
-	return &watches{pool: p, id: rand.Text(), flushed: map[string]time.Time{}, changed: make(chan struct{}), polled: map[string]*polled{}}
+	return &watches{pool: p, id: rand.Text(), flushed: map[string]time.Time{}, polled: map[string]*polled{}}
 }
 
 // Watches implements [watch.Source]: it returns what the relays have responded so far. The error is that of the relays, if none
@@ -84,7 +85,7 @@ func (w *watches) read(services []string, wake func()) (all []watch.Watch, err e
 	w.used, w.wake = time.Now(), wake
 	if services = services[:min(len(services), watch.MaxSenderServices)]; !slices.Equal(services, w.services) {
 		w.services = slices.Clone(services)
-		w.notify()
+		w.changed.Notify()
 	}
 	if w.cancel == nil && !w.closed {
 		var ctx context.Context
@@ -116,14 +117,8 @@ func (w *watches) report(r watch.Shipper) {
 	defer w.mu.Unlock()
 	if r.Flushed.After(w.flushed[r.Service]) {
 		w.flushed[r.Service] = r.Flushed
-		w.notify()
+		w.changed.Notify()
 	}
-}
-
-// notify makes polls begin again; mu is held.
-func (w *watches) notify() {
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 func (w *watches) close() {
@@ -197,7 +192,7 @@ func (w *watches) poll(ctx context.Context, m *member) (again bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, pollTimeout, errTimeout)
 	defer cancel()
 	w.mu.Lock()
-	one, changed := w.polled[m.ID], w.changed
+	one, changed := w.polled[m.ID], w.changed.Next()
 	body, err := json.Marshal(watch.Poll{Sender: w.id, Version: one.last.Version, Services: w.services, Flushed: w.flushed})
 	w.mu.Unlock()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"logstow/internal/event"
 	"maps"
 	"slices"
 	"sync"
@@ -55,9 +56,9 @@ type Answer struct {
 // when its senders have flushed it, so that waiting readers see their records too. Safe for concurrent use.
 type Senders struct {
 	mu sync.Mutex
-	// watches are live, by service. changed is closed when they change, reported when a sender reports.
+	// watches are live, by service. changed is notified when they change, reported when a sender reports.
 	watches           map[string]Watch
-	changed, reported chan struct{}
+	changed, reported event.Event
 	all               map[string]*sender
 	// names is the size of the names of the services of all.
 	names int
@@ -77,7 +78,7 @@ type sender struct {
 
 // NewSenders returns a Senders without any sender.
 func NewSenders() *Senders {
-	return &Senders{watches: map[string]Watch{}, changed: make(chan struct{}), reported: make(chan struct{}), all: map[string]*sender{}}
+	return &Senders{watches: map[string]Watch{}, all: map[string]*sender{}}
 }
 
 // Begin is called when senders can poll from now on: for the first [SendersTimeout] there may be some that have not polled yet.
@@ -108,7 +109,7 @@ func (s *Senders) Poll(ctx context.Context, p Poll) (Answer, error) {
 		if a.Version != p.Version || !waiting {
 			return a, nil
 		}
-		changed := s.changed
+		changed := s.changed.Next()
 		s.mu.Unlock()
 		select {
 		case <-changed:
@@ -147,8 +148,7 @@ func (s *Senders) register(p Poll) (*sender, error) {
 		one.flushed[service] = later(one.flushed[service], to)
 	}
 	maps.DeleteFunc(one.flushed, func(service string, _ time.Time) bool { return !one.has(service) })
-	close(s.reported)
-	s.reported = make(chan struct{})
+	s.reported.Notify()
 	return one, nil
 }
 
@@ -210,8 +210,7 @@ func (s *Senders) set(all map[string]Watch) {
 	same := maps.EqualFunc(s.watches, all, func(a, b Watch) bool { return a.Written.Equal(b.Written) })
 	s.watches = all
 	if !same {
-		close(s.changed)
-		s.changed = make(chan struct{})
+		s.changed.Notify()
 	}
 }
 
@@ -235,9 +234,7 @@ func (s *Senders) wait(ctx context.Context, service string, asked, until time.Ti
 	timeout := time.NewTimer(time.Until(until))
 	defer timeout.Stop()
 	for {
-		s.mu.Lock()
-		reported := s.reported
-		s.mu.Unlock()
+		reported := s.reported.Next()
 		if to, limited := s.flushed(service, asked, false); !limited || !to.Before(asked) {
 			return
 		}

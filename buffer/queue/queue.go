@@ -14,6 +14,7 @@ import (
 
 	"logstow/buffer/internal/wait"
 	"logstow/buffer/unindexed"
+	"logstow/internal/event"
 )
 
 var errNotInFlight = errors.New("batch is not in flight")
@@ -25,11 +26,11 @@ type Queue struct {
 	failure *wait.Failure
 	log     *slog.Logger
 	// ready is notified when Next may find a batch.
-	ready wait.Event
+	ready event.Event
 	// entities are the index entities of stored batches.
 	entities *unindexed.Entities
 	// Stored is notified when a batch was removed, and by the sealer when one counts as sealed.
-	Stored wait.Event
+	Stored event.Event
 
 	mu       sync.Mutex
 	waiting  []*Item

@@ -15,6 +15,7 @@ import (
 	"logstow/buffer/sealed"
 	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
+	"logstow/internal/event"
 	"logstow/internal/hint"
 )
 
@@ -31,7 +32,7 @@ type Spool struct {
 	// fileSize is the size at which a log file is full.
 	fileSize int64
 	// durable is notified when entries were synced.
-	durable wait.Event
+	durable event.Event
 	// stop is closed by Stop.
 	stop     chan struct{}
 	stopOnce sync.Once

@@ -17,6 +17,7 @@ import (
 
 	"logstow/buffer/disk"
 	"logstow/buffer/internal/wait"
+	"logstow/internal/event"
 	"logstow/internal/logging"
 )
 
@@ -42,7 +43,7 @@ type Options struct {
 type Entities struct {
 	opts Options
 	// changed is notified when entities were added.
-	changed wait.Event
+	changed event.Event
 
 	mu sync.Mutex
 	// groups are in the order in which they were begun.

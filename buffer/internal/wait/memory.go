@@ -1,11 +1,14 @@
 package wait
 
-import "sync"
+import (
+	"logstow/internal/event"
+	"sync"
+)
 
 // Memory counts bytes against a limit. It is safe for concurrent use.
 type Memory struct {
 	// Freed is notified when memory, or space on disk, became free.
-	Freed Event
+	Freed event.Event
 
 	limit int64
 	mu    sync.Mutex

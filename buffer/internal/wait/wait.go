@@ -1,5 +1,4 @@
-// Package wait holds what the parts of a buffer wait for: free memory or disk space, other
-// events, and the buffer's end.
+// Package wait holds what the parts of a buffer wait for: free memory or disk space, and the buffer's end.
 package wait
 
 import (
@@ -9,33 +8,6 @@ import (
 
 // ErrClosed is the error of waiting for a buffer that is drained or closed.
 var ErrClosed = errors.New("buffer is closed")
-
-// Event wakes all goroutines that wait for it. The zero Event is ready to use. It is safe for
-// concurrent use.
-type Event struct {
-	mu sync.Mutex
-	ch chan struct{}
-}
-
-// Next returns a channel that the next Notify closes.
-func (e *Event) Next() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ch == nil {
-		e.ch = make(chan struct{})
-	}
-	return e.ch
-}
-
-// Notify wakes all goroutines that wait.
-func (e *Event) Notify() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.ch != nil {
-		close(e.ch)
-		e.ch = nil
-	}
-}
 
 // Failure is the final error of a buffer: memory and disk may differ after it, and the next
 // process recovers from what is on disk. It is safe for concurrent use.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"logstow/input"
+	"logstow/internal/event"
 	"logstow/internal/logging"
 	"logstow/record"
 	"logstow/record/attributes"
@@ -62,8 +63,9 @@ type Watcher struct {
 	missing map[string]bool
 	// healthy is set while the watch works. listed is set after all pods were listed once.
 	healthy, listed bool
-	// changed is closed at the next change, ended when Run has ended.
-	changed, ended chan struct{}
+	// changed is notified at each change, ended is closed when Run has ended.
+	changed event.Event
+	ended   chan struct{}
 }
 
 // pod is the metadata of a pod.
@@ -86,7 +88,7 @@ func New(opts Options) (*Watcher, error) {
 	}
 	return &Watcher{
 		opts: opts, api: a, began: time.Now(), podWait: podWait, firstWait: firstWait, pods: map[string]*pod{}, missing: map[string]bool{},
-		changed: make(chan struct{}), ended: make(chan struct{}),
+		ended: make(chan struct{}),
 	}, nil
 }
 
@@ -137,7 +139,7 @@ func (w *Watcher) wait(key string) bool {
 	defer timer.Stop()
 	for {
 		w.mu.RLock()
-		p, healthy, listed, changed, full := w.pods[key], w.healthy, w.listed, w.changed, len(w.missing) >= MaxPods
+		p, healthy, listed, changed, full := w.pods[key], w.healthy, w.listed, w.changed.Next(), len(w.missing) >= MaxPods
 		w.mu.RUnlock()
 		late := false
 		if p != nil {
@@ -238,7 +240,7 @@ func (w *Watcher) set(o *object) {
 	}
 	p.added, p.deleted = added, time.Time{}
 	delete(w.missing, key)
-	w.signal()
+	w.changed.Notify()
 }
 
 // remove notes that a pod was deleted.
@@ -258,7 +260,7 @@ func (w *Watcher) finishList(there map[string]bool) {
 	gone := slices.DeleteFunc(keys(w.pods), func(key string) bool { return there[key] })
 	w.listed, w.healthy = true, true
 	clear(w.missing)
-	w.signal()
+	w.changed.Notify()
 	w.mu.Unlock()
 	for _, key := range gone {
 		w.remove(key)
@@ -278,14 +280,8 @@ func (w *Watcher) setHealthy(healthy bool) {
 	defer w.mu.Unlock()
 	if w.healthy != healthy {
 		w.healthy = healthy
-		w.signal()
+		w.changed.Notify()
 	}
-}
-
-// signal wakes all calls of wait.
-func (w *Watcher) signal() {
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 // dropDeleted removes pods that were deleted a while ago.

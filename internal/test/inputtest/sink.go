@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"logstow/buffer"
+	"logstow/internal/event"
 	"logstow/record"
 )
 
@@ -46,7 +47,7 @@ type Sink struct {
 	Unacknowledged bool
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when something changes
+	changed event.Event
 	full    bool
 	// err is the error for the records of the service failing, "" is all.
 	err     error
@@ -58,7 +59,7 @@ type Sink struct {
 }
 
 // NewSink makes a Sink.
-func NewSink() *Sink { return &Sink{changed: make(chan struct{})} }
+func NewSink() *Sink { return &Sink{} }
 
 // Append keeps the records. It waits while the sink is full.
 func (s *Sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
@@ -71,7 +72,7 @@ func (s *Sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 		if !s.full {
 			break
 		}
-		changed := s.changed
+		changed := s.changed.Next()
 		s.mu.Unlock()
 		select {
 		case <-ctx.Done():
@@ -85,14 +86,8 @@ func (s *Sink) Append(ctx context.Context, c buffer.Chunk) (buffer.LSN, error) {
 		s.records = append(s.records, Record{r, c.Service})
 	}
 	s.appended++
-	s.notify()
+	s.changed.Notify()
 	return s.appended, nil
-}
-
-// notify wakes those that wait; s.mu is locked.
-func (s *Sink) notify() {
-	close(s.changed)
-	s.changed = make(chan struct{})
 }
 
 // SetFull sets whether Append waits.
@@ -100,7 +95,7 @@ func (s *Sink) SetFull(full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.full = full
-	s.notify()
+	s.changed.Notify()
 }
 
 // Fail sets the error of Append for one service, or for all if service is ""; nil ends it.
@@ -108,7 +103,7 @@ func (s *Sink) Fail(service string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failing, s.err = service, err
-	s.notify()
+	s.changed.Notify()
 }
 
 // Position implements [input.Sink]: there are none.
@@ -141,7 +136,7 @@ func (s *Sink) Wait(t testing.TB, n int) []Record {
 	late := time.After(waitTimeout)
 	for {
 		s.mu.Lock()
-		records, changed := slices.Clone(s.records), s.changed
+		records, changed := slices.Clone(s.records), s.changed.Next()
 		s.mu.Unlock()
 		if len(records) >= n {
 			return records
