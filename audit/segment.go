@@ -109,11 +109,10 @@ func (a *auditor) open(ctx context.Context, e *listedBlob) (f *segment.Footer, d
 		damage = mismatch(e, f)
 		return f, damage, nil
 	}
-	var corrupt *segment.CorruptError
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrNoContainer):
 		return nil, nil, errDeleted
-	case errors.As(err, &corrupt), errors.Is(err, segment.ErrUnsupported), errors.Is(err, store.ErrRange):
+	case segment.IsDamage(err), errors.Is(err, segment.ErrUnsupported), errors.Is(err, store.ErrRange):
 		return nil, &Difference{Kind: BadSegment, Object: e.name, Text: err.Error()}, nil
 	}
 	return nil, nil, fmt.Errorf("%s: %w", e.name, err)

@@ -216,7 +216,7 @@ func ReadOutput(ctx context.Context, read segment.Range, s Segment) (Output, err
 		return o, nil
 	}
 	_, origins, err := s.ReadOrigins(ctx, read)
-	if corrupt := (*segment.CorruptError)(nil); errors.As(err, &corrupt) || errors.Is(err, segment.ErrUnsupported) {
+	if segment.IsDamage(err) || errors.Is(err, segment.ErrUnsupported) {
 		o.Err = err
 		return o, nil
 	}

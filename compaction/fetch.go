@@ -95,11 +95,11 @@ func readFooter(ctx context.Context, read segment.Range, s catalog.Segment) (*se
 	if err == nil {
 		err = footer.Check(s.Meta)
 	}
-	switch {
-	case err != nil:
+	if err == nil {
+		err = s.CheckName(footer)
+	}
+	if err != nil {
 		return nil, inputFailed(ctx, s, err)
-	case footer.Service != s.Name.Service || footer.BucketStart != s.Name.Bucket.Unix():
-		return nil, &inputError{s, errors.New("its footer is that of another name")}
 	}
 	return footer, nil
 }
@@ -120,13 +120,13 @@ func (in *blobInput) read(ctx context.Context, b store.BlobReader) (err error) {
 // inputFailed returns the error of reading an input: an [*inputError] if the input is damaged, or cannot be read although others can, as
 // in the archive tier; otherwise one of storage.
 func inputFailed(ctx context.Context, s catalog.Segment, err error) error {
-	corrupt, storage := (*segment.CorruptError)(nil), (*store.Error)(nil)
+	var storage *store.Error
 	switch {
 	case ctx.Err() != nil:
 		return err
 	case errors.As(err, &storage) && errors.Is(err, store.ErrInvalid) && storage.Status == http.StatusConflict: // the blob's state is the reason
 		return &inputError{s, err}
-	case errors.As(err, &corrupt), errors.Is(err, segment.ErrUnsupported), errors.Is(err, segment.ErrNoFooter), errors.Is(err, store.ErrRange):
+	case segment.IsDamage(err), errors.Is(err, segment.ErrUnsupported), errors.Is(err, segment.ErrNoFooter), errors.Is(err, store.ErrRange):
 		return &inputError{s, err}
 	}
 	return fmt.Errorf("cannot read %s: %w", s.Name, err)

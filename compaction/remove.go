@@ -84,8 +84,8 @@ func (r *run) remove(ctx context.Context, c *Chain) error {
 	for i := range byOutput {
 		o := c.Outputs[i]
 		entity, err := r.readBack(ctx, o)
-		switch corrupt := (*segment.CorruptError)(nil); {
-		case errors.As(err, &corrupt), errors.Is(err, store.ErrRange):
+		switch {
+		case segment.IsDamage(err), errors.Is(err, store.ErrRange):
 			r.halt(c.Scope, fmt.Errorf("%s: %w: %w", o.Name, ErrDamaged, err))
 			return nil
 		case errors.Is(err, store.ErrNotFound):
