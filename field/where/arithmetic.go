@@ -31,7 +31,6 @@ func (c *compiler) signed(n *ast.UnaryNode) operand {
 		v := o.get(r)
 		x, ok := v.Decimal()
 		if !ok {
-			o.note(v.Value)
 			return value{}
 		}
 		if n.Operator == "-" && x.Sign() != 0 {
@@ -80,7 +79,6 @@ func (c *compiler) arithmetic(n *ast.BinaryNode) operand {
 		if strings && x.IsText() && y.IsText() {
 			return stringValue(slices.Concat(x.Text, y.Text))
 		}
-		noteBoth(&a, &b, x, y)
 		return value{}
 	})
 }

@@ -50,14 +50,7 @@ func (c *compiler) relate(n *ast.BinaryNode) condition {
 	if b.constant && a.class.dimension() == message.NoDimension {
 		return relateConstant(a, b, wants, compare)
 	}
-	return func(r *Record) truth {
-		x, y := a.get(r), b.get(r)
-		t := wants[compare(x, y)]
-		if t == unknown {
-			noteBoth(&a, &b, x, y)
-		}
-		return t
-	}
+	return func(r *Record) truth { return wants[compare(a.get(r), b.get(r))] }
 }
 
 // neverMeasures reports whether a, which may be a constant with a unit, is compared with a constant text that is no such quantity.
@@ -70,16 +63,6 @@ func neverMeasures(a, b operand) bool {
 	return !ok
 }
 
-// noteBoth counts the operands of an operation that is unknown: those that are missing, or both if none is.
-func noteBoth(a, b *operand, x, y value) {
-	if x.Kind == message.Missing || y.Kind != message.Missing {
-		a.note(x.Value)
-	}
-	if y.Kind == message.Missing || x.Kind != message.Missing {
-		b.note(y.Value)
-	}
-}
-
 // relateConstant compiles a comparison with a constant.
 func relateConstant(a, b operand, wants relation, compare comparison) condition {
 	constant := b.get(nil)
@@ -87,11 +70,9 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 	if d := b.class.dimension(); d != message.NoDimension {
 		number, _ = constant.Quantity(d)
 		return func(r *Record) truth {
-			v := a.get(r)
-			if n, ok := v.Quantity(d); ok {
+			if n, ok := a.get(r).Quantity(d); ok {
 				return wants[n.Compare(number)+int(message.Equal)]
 			}
-			a.note(v.Value)
 			return unknown
 		}
 	}
@@ -105,18 +86,10 @@ func relateConstant(a, b operand, wants relation, compare comparison) condition 
 			if n, ok := v.Decimal(); ok {
 				return wants[n.Compare(number)+int(message.Equal)]
 			}
-			a.note(v)
 			return unknown
 		}
 	}
-	return func(r *Record) truth {
-		v := a.get(r)
-		t := wants[compare(v, constant)]
-		if t == unknown {
-			a.note(v.Value)
-		}
-		return t
-	}
+	return func(r *Record) truth { return wants[compare(a.get(r), constant)] }
 }
 
 // A comparison compares two values.
@@ -162,11 +135,10 @@ func (c *compiler) isNull(n *ast.BinaryNode, node ast.Node) condition {
 		null, other = no, yes
 	}
 	return func(r *Record) truth {
-		switch v := o.get(r); v.Kind {
+		switch o.get(r).Kind {
 		case message.Null:
 			return null
 		case message.Missing:
-			o.note(v.Value)
 			return unknown
 		}
 		return other
@@ -225,11 +197,9 @@ func (c *compiler) search(n *ast.BinaryNode) condition {
 		c.fail(n.Right, "%v", err)
 	}
 	return func(r *Record) truth {
-		x, y := text.get(r), pattern.get(r)
-		if x.IsText() && y.IsText() {
+		if x, y := text.get(r), pattern.get(r); x.IsText() && y.IsText() {
 			return holds(x.Text, y.Text)
 		}
-		noteBoth(&text, &pattern, x, y)
 		return unknown
 	}
 }
@@ -287,12 +257,7 @@ func (c *compiler) in(n *ast.BinaryNode) condition {
 	compare := comparer(left, operand{})
 	return func(r *Record) truth {
 		v, all := left.get(r), right.get(r)
-		if v.Kind == message.Missing || all.Kind != message.Composite {
-			noteBoth(&left, &right, v, all)
-			return unknown
-		}
-		if all.isObject() && v.Kind != message.String && v.Kind != message.Bare {
-			left.note(v.Value)
+		if v.Kind == message.Missing || all.Kind != message.Composite || all.isObject() && !v.IsText() {
 			return unknown
 		}
 		t := no
@@ -322,7 +287,6 @@ func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 	return func(r *Record) truth {
 		v := left.get(r)
 		if v.Kind == message.Missing {
-			left.note(v.Value)
 			return unknown
 		}
 		t := no
@@ -335,9 +299,6 @@ func (c *compiler) inList(n *ast.BinaryNode, array *ast.ArrayNode) condition {
 			if t == yes {
 				return yes
 			}
-		}
-		if t == unknown {
-			left.note(v.Value)
 		}
 		return t
 	}
@@ -366,7 +327,6 @@ func (c *compiler) nullIn(n *ast.BinaryNode) condition {
 	return func(r *Record) truth {
 		all := right.get(r)
 		if !all.isArray() {
-			right.note(all.Value)
 			return unknown
 		}
 		t := no
@@ -394,10 +354,8 @@ func (c *compiler) inRange(n, span *ast.BinaryNode) condition {
 	return func(r *Record) truth {
 		var x [3]exact.Number
 		for i := range all {
-			v := all[i].get(r)
 			var ok bool
-			if x[i], ok = v.Decimal(); !ok {
-				all[i].note(v.Value)
+			if x[i], ok = all[i].get(r).Decimal(); !ok {
 				return unknown
 			}
 		}

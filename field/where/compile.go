@@ -60,8 +60,8 @@ type compiler struct {
 	pointers  []*pointer
 	// operands has, for each field, how often its value is an operand.
 	operands map[int]int
-	// unknown has the counts of each field. The first element is for operands that are not fields.
-	unknown []*Unknown
+	// fields are the fields of the message.
+	fields []string
 }
 
 type (
@@ -76,19 +76,8 @@ type operand struct {
 	// isField is set for a field of the message; index is its index in the fields of the program.
 	isField bool
 	index   int
-	// unknown counts the operations that were unknown because of the operand.
-	unknown *Unknown
 	// constant is set if the value is the same for all records.
 	constant bool
-}
-
-// note counts a value that makes an operation unknown.
-func (o *operand) note(v message.Value) {
-	if v.Kind == message.Missing {
-		o.unknown.Missing++
-	} else {
-		o.unknown.Incomparable++
-	}
 }
 
 func (c *compiler) fail(node ast.Node, format string, args ...any) {
@@ -208,11 +197,9 @@ func (c *compiler) truthOfValue(node ast.Node) condition {
 		c.fail(node, "%s is not true or false", o.class)
 	}
 	return func(r *Record) truth {
-		v := o.get(r)
-		if t, ok := v.Truth(); ok {
+		if t, ok := o.get(r).Truth(); ok {
 			return truthOf(t)
 		}
-		o.note(v.Value)
 		return unknown
 	}
 }
@@ -289,13 +276,17 @@ func (c *compiler) field(name string) operand {
 		if name == sourceName {
 			text = func(r *Record) []byte { return r.Source }
 		}
-		return operand{class: stringClass, unknown: c.unknown[0], get: func(r *Record) value {
+		return operand{class: stringClass, get: func(r *Record) value {
 			return value{Value: message.Value{Kind: message.String, Text: text(r)}}
 		}}
 	}
-	i, counts := c.counts(name)
+	i := slices.Index(c.fields, name)
+	if i < 0 {
+		i = len(c.fields)
+		c.fields = append(c.fields, name)
+	}
 	c.operands[i]++
-	o := operand{unknown: counts, isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}
+	o := operand{isField: true, index: i, get: func(r *Record) value { return value{Value: r.Fields.Value(r.First + i)} }}
 	if name == messageName {
 		o.isField = false
 		o.get = func(r *Record) value {
@@ -306,16 +297,4 @@ func (c *compiler) field(name string) operand {
 		}
 	}
 	return o
-}
-
-// counts returns the index of a field in the fields of the program, and its counts. The field is added if it is new.
-func (c *compiler) counts(name string) (int, *Unknown) {
-	for i, u := range c.unknown[1:] {
-		if u.Field == name {
-			return i, u
-		}
-	}
-	u := &Unknown{Field: name}
-	c.unknown = append(c.unknown, u)
-	return len(c.unknown) - 2, u
 }

@@ -100,7 +100,6 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 		args := make([]value, len(operands))
 		for i := range operands {
 			if args[i] = operands[i].get(r); !args[i].is(f.param(i)) {
-				operands[i].note(args[i].Value)
 				return value{}
 			}
 		}

@@ -27,7 +27,6 @@ func (c *compiler) predicate(n *ast.BuiltinNode, body func(ast.Node)) (each func
 	return func(r *Record, f func(value) bool) bool {
 		v := array.get(r)
 		if !v.isArray() {
-			array.note(v.Value)
 			return false
 		}
 		i := 0

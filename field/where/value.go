@@ -110,12 +110,12 @@ func classOf(d message.Dimension) class {
 
 // constant returns an operand with a constant value.
 func (c *compiler) constant(v value, class class) operand {
-	return operand{get: func(*Record) value { return v }, class: class, unknown: c.unknown[0], constant: true}
+	return operand{get: func(*Record) value { return v }, class: class, constant: true}
 }
 
 // computed returns an operand with a computed value.
 func (c *compiler) computed(class class, get getter) operand {
-	return operand{get: get, class: class, unknown: c.unknown[0]}
+	return operand{get: get, class: class}
 }
 
 // value compiles a value.
@@ -237,7 +237,7 @@ type variable struct {
 // declare compiles "let name = value", and the body in its scope. The function returned sets the variable.
 func (c *compiler) declare(n *ast.VariableDeclaratorNode, body func()) (set func(*Record)) {
 	o := c.value(n.Value)
-	v := &variable{operand: operand{class: o.class, unknown: o.unknown}}
+	v := &variable{operand: operand{class: o.class}}
 	v.get = func(*Record) value { return v.now }
 	outer := c.variables[n.Name]
 	c.variables[n.Name] = v

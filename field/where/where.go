@@ -102,9 +102,7 @@ func Compile(source string, now time.Time) (*Program, error) {
 	for _, b := range c.bounds(tree.Node, true) {
 		p.comparisons[b.Field] = append(p.comparisons[b.Field], b)
 	}
-	for _, u := range c.unknown[1:] {
-		p.fields = append(p.fields, u.Field)
-	}
+	p.fields = c.fields
 	return p, nil
 }
 
@@ -143,16 +141,13 @@ func explain(err error, parsed string, literals map[int]string) error {
 // Evaluator evaluates a Program. Not safe for concurrent use.
 type Evaluator struct {
 	matches func(*Record) bool
-	unknown []*Unknown
 	fields  []string
 	auto    *parse.Splitter // for records without Fields
 }
 
 // Evaluator makes an Evaluator.
 func (p *Program) Evaluator() *Evaluator {
-	c := p.compiler()
-	matches := c.match(p.tree.Node) // without an error, since there was none before
-	return &Evaluator{matches: matches, unknown: c.unknown[1:], fields: p.fields}
+	return &Evaluator{matches: p.compiler().match(p.tree.Node), fields: p.fields} // without an error, since there was none before
 }
 
 // Holds reports whether the expression is true for a record.
@@ -190,26 +185,8 @@ func (p *Program) LevelOnly() bool { return len(p.fields) == 0 && !p.Timed() && 
 // Fields returns the distinct names of the message fields that the expression uses.
 func (p *Program) Fields() []string { return slices.Clone(p.fields) }
 
-// Unknown counts the operations of an [Evaluator] that were unknown because of a field of the message. Operations that were not
-// evaluated do not count.
-type Unknown struct {
-	Field string
-	// Missing counts operations in which the field was missing, Incomparable those in which it was null or had a type that
-	// the operation does not support.
-	Missing, Incomparable uint64
-}
-
-// Unknown returns the counts of all [Program.Fields], in their order.
-func (e *Evaluator) Unknown() []Unknown {
-	all := make([]Unknown, len(e.unknown))
-	for i, u := range e.unknown {
-		all[i] = *u
-	}
-	return all
-}
-
 func (p *Program) compiler() *compiler {
-	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, operands: map[int]int{}, unknown: []*Unknown{{}}}
+	return &compiler{now: p.now, literals: p.literals, variables: map[string]*variable{}, operands: map[int]int{}}
 }
 
 // match compiles a condition for which false and unknown need not be distinguished: "and" need not evaluate its right side if the left
