@@ -4,9 +4,7 @@ import (
 	"context"
 	"time"
 
-	"logstow/field"
 	"logstow/query/aggregate"
-	"logstow/query/distinct"
 	"logstow/query/explain"
 	"logstow/query/fieldstats"
 	"logstow/query/match"
@@ -38,10 +36,6 @@ type (
 	Table = stats.Table
 	// SortOrder is the order of [Query.Sort].
 	SortOrder = sorting.Order
-	// DistinctValue is a value that [Query.Distinct] found.
-	DistinctValue = distinct.Value
-	// DistinctSummary has the totals of [Query.Distinct].
-	DistinctSummary = distinct.Summary
 	// FieldStats are the fields of some records.
 	FieldStats = fieldstats.Stats
 	// FieldOptions select what to compute of fields.
@@ -75,9 +69,6 @@ func Compute(spec aggregate.Spec, now time.Time) (*Computation, error) {
 
 // ParseSort parses the items of an order, each NAME [asc|desc]: NAME is a fixed field or one of the message.
 func ParseSort(items []string) (*SortOrder, error) { return sorting.Parse(items) }
-
-// DistinctName parses the name of a field for [Query.Distinct].
-func DistinctName(text string) (field.Name, error) { return distinct.Name(text) }
 
 // ReadOnly returns the reading half of a store.
 func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"logstow/blobnaming"
-	"logstow/field"
-	"logstow/query/distinct"
 	"logstow/query/fetch"
 	"logstow/query/fieldstats"
 	"logstow/query/merge"
@@ -124,18 +122,6 @@ func (q *Query) Sort(ctx context.Context, p *Plan, o *SortOrder, emit func(Match
 	return q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		return o.Run(ctx, s, segments, sorting.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}, emit)
 	})
-}
-
-// Distinct calls emit with the distinct values of a field in the matches of a plan, in bytewise order, until the limit, after
-// collecting all. It reads text only if metadata, footers and columns do not suffice. Values that exceed [Options.GroupMemory] are
-// written to temporary files.
-func (q *Query) Distinct(ctx context.Context, p *Plan, name field.Name, emit func(DistinctValue) error) (sum DistinctSummary, err error) {
-	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
-		opts := distinct.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}
-		sum, err = distinct.Run(ctx, s, segments, name, opts, emit)
-		return err
-	})
-	return sum, err
 }
 
 // Fields collects the fields of the matches of a plan. The limit does not apply. With an error it returns what was collected so

@@ -186,7 +186,7 @@ func TestDistinctAgreesWithReference(t *testing.T) {
 			sel.Newest = false
 			all := sel
 			all.Limit = 0
-			text := []string{"time", "level", "service", "source", "message", "ab", "k1", "nosuch"}[rnd.IntN(8)]
+			text := []string{"time", "level", "service", "source", "message", "ab", "k1", "nosuch", "count"}[rnd.IntN(9)]
 			counts, missing := map[string]uint64{}, uint64(0)
 			lines := w.want(&all)
 			for _, line := range lines {

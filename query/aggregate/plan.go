@@ -17,6 +17,8 @@ type Spec struct {
 	Compute []Function
 	// Sort is the order of the rows; see [Result.Rows] for the default, and the order of equal rows.
 	Sort []Order
+	// ByKeys orders the rows by the texts of the keys, bytewise with missing ones first, and by nothing else.
+	ByKeys bool
 	// Pivot is the index of the key of By whose values become columns; -1 for none.
 	Pivot int
 	// Limit is the maximum number of rows, or with a time step and other keys, of groups of the other keys; 0 for all.

@@ -45,6 +45,9 @@ func appendBucket(dst, bound []byte) []byte {
 // appendSortKey appends the sort key of a row: the items of --sort, then the step, the buckets, the first function descending, and the
 // keys bytewise. It omits the step if r has none, and then also the buckets: r is a group that is ranked over the whole range.
 func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
+	if p.ByKeys {
+		return appendTexts(dst, r.texts)
+	}
 	for _, o := range p.Sort {
 		switch {
 		case o.Function >= 0:
@@ -65,8 +68,12 @@ func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
 			}
 		}
 	}
-	dst = appendOrdered(dst, functions[0], true)
-	for _, text := range r.texts {
+	return appendTexts(appendOrdered(dst, functions[0], true), r.texts)
+}
+
+// appendTexts appends the texts of keys; those of missing ones, nil, sort first.
+func appendTexts(dst []byte, texts [][]byte) []byte {
+	for _, text := range texts {
 		if text == nil {
 			dst = append(dst, 0)
 			continue
