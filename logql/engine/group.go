@@ -65,6 +65,9 @@ func (g *grouper) of(ls labels.Labels) labels.Labels {
 	return g.rename(ls.Keep(names...), alias)
 }
 
+// keyOf is the key of the group that a series is in.
+func (g *grouper) keyOf(ls labels.Labels) string { return string(g.of(ls).AppendKey(nil)) }
+
 // rename gives the service the name that the query has for it.
 func (g *grouper) rename(ls labels.Labels, alias bool) labels.Labels {
 	if !alias || g.without {

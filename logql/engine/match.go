@@ -7,26 +7,20 @@ import (
 	"logstow/logql/syntax"
 )
 
-// matcher matches series of two vectors: those with equal labels according to on or ignoring.
-type matcher struct{ group *grouper }
-
-func newMatcher(m *syntax.Matching) *matcher {
+// matching groups series of two vectors by on or ignoring: those of one group match.
+func matching(m *syntax.Matching) *grouper {
 	if m == nil {
-		return &matcher{newGrouper(true)}
+		return newGrouper(true)
 	}
-	return &matcher{&grouper{without: !m.On, names: sortedSet(m.Labels)}}
+	return &grouper{without: !m.On, names: sortedSet(m.Labels)}
 }
-
-func (m *matcher) of(ls labels.Labels) labels.Labels { return m.group.of(ls) }
-
-func (m *matcher) key(ls labels.Labels) string { return string(m.of(ls).AppendKey(nil)) }
 
 // setOperation is and, or, unless: series keep their labels, and steps are independent.
 func (ev *evaluation) setOperation(b *syntax.Binary, left, right *vector) (*vector, error) {
-	m, out := newMatcher(b.Matching), newCollector(ev.steps)
+	m, out := matching(b.Matching), newCollector(ev.steps)
 	keep := func(v *vector, want func(key string, k int) bool) error {
 		for _, s := range v.series {
-			into, key := out.of(s.labels), m.key(s.labels)
+			into, key := out.of(s.labels), m.keyOf(s.labels)
 			for k, value := range s.values {
 				if err := ev.ticker.tick(); err != nil {
 					return err
@@ -54,10 +48,10 @@ func (ev *evaluation) setOperation(b *syntax.Binary, left, right *vector) (*vect
 }
 
 // presence is whether there is a value, by key and step.
-func (m *matcher) presence(v *vector, steps int) map[string][]bool {
+func (g *grouper) presence(v *vector, steps int) map[string][]bool {
 	all := map[string][]bool{}
 	for _, s := range v.series {
-		key := m.key(s.labels)
+		key := g.keyOf(s.labels)
 		if all[key] == nil {
 			all[key] = make([]bool, steps)
 		}
@@ -70,7 +64,7 @@ func (m *matcher) presence(v *vector, steps int) map[string][]bool {
 
 // match computes an arithmetic operation or a comparison of the series of two vectors that belong together.
 func (ev *evaluation) match(b *syntax.Binary, left, right *vector) (*vector, error) {
-	join := &join{Binary: b, ev: ev, matcher: newMatcher(b.Matching), out: newCollector(ev.steps), many: left, one: right, oneSide: "right"}
+	join := &join{Binary: b, ev: ev, group: matching(b.Matching), out: newCollector(ev.steps), many: left, one: right, oneSide: "right"}
 	if b.Matching != nil && b.Matching.GroupRight {
 		join.many, join.one, join.oneSide = right, left, "left"
 	}
@@ -84,7 +78,7 @@ func (ev *evaluation) match(b *syntax.Binary, left, right *vector) (*vector, err
 type join struct {
 	*syntax.Binary
 	ev        *evaluation
-	matcher   *matcher
+	group     *grouper
 	out       *collector
 	many, one *vector
 	oneSide   string
@@ -94,14 +88,14 @@ type join struct {
 func (j *join) run() (*vector, error) {
 	candidates := map[string][]*series{}
 	for _, s := range j.one.series {
-		key := j.matcher.key(s.labels)
+		key := j.group.keyOf(s.labels)
 		candidates[key] = append(candidates[key], s)
 	}
 	if err := j.checkUnique(candidates); err != nil {
 		return nil, err
 	}
 	for _, many := range j.many.series {
-		for _, one := range candidates[j.matcher.key(many.labels)] {
+		for _, one := range candidates[j.group.keyOf(many.labels)] {
 			if err := j.pair(many, one); err != nil {
 				return nil, err
 			}
@@ -114,13 +108,13 @@ func (j *join) run() (*vector, error) {
 func (j *join) checkUnique(candidates map[string][]*series) error {
 	var steps []bool
 	for _, s := range j.one.series {
-		key := j.matcher.key(s.labels)
+		key := j.group.keyOf(s.labels)
 		all := candidates[key]
 		if len(all) < 2 || all[0] != s {
 			continue
 		}
 		if steps == nil {
-			steps = (&matcher{newGrouper(false)}).presence(j.many, j.ev.steps)[""]
+			steps = newGrouper(false).presence(j.many, j.ev.steps)[""]
 		}
 		for k := range steps {
 			var first *series
@@ -133,7 +127,7 @@ func (j *join) checkUnique(candidates map[string][]*series) error {
 				}
 				if first != nil {
 					return fmt.Errorf("%w: found duplicate series for the match group %s on the %s side of %s: %s and %s; many-to-many matching is not allowed: labels must be unique on one side",
-						ErrQuery, j.matcher.of(s.labels), j.oneSide, j.Op, first.labels, s.labels)
+						ErrQuery, j.group.of(s.labels), j.oneSide, j.Op, first.labels, s.labels)
 				}
 				first = s
 			}
@@ -174,7 +168,7 @@ func (j *join) pair(many, one *series) error {
 // side.
 func (j *join) labels(many, one labels.Labels) labels.Labels {
 	if !j.grouped {
-		return j.matcher.of(many)
+		return j.group.of(many)
 	}
 	set := make([]labels.Label, len(j.Matching.Include))
 	for i, name := range j.Matching.Include {
