@@ -55,9 +55,6 @@ func NewFinder(name string) *Finder {
 	return f
 }
 
-// Name returns the argument of NewFinder.
-func (f *Finder) Name() string { return f.name }
-
 // Find returns the field's value in a message.
 func (f *Finder) Find(message []byte) Value {
 	at := bytes.Index(message, f.key)

@@ -43,15 +43,15 @@ func New() *Sketch {
 	return &Sketch{mapping: m, positive: none(), negative: none()}
 }
 
-// Add adds count values x, which must be finite. It returns the growth in memory in bytes.
-func (s *Sketch) Add(x float64, count uint64) int64 {
+// Add adds a value, which must be finite. It returns the growth in memory in bytes.
+func (s *Sketch) Add(x float64) int64 {
 	switch {
 	case x > 0:
-		return s.positive.add(s.mapping.Index(x), count)
+		return s.positive.add(s.mapping.Index(x), 1)
 	case x < 0:
-		return s.negative.add(s.mapping.Index(-x), count)
+		return s.negative.add(s.mapping.Index(-x), 1)
 	}
-	s.zeros += count
+	s.zeros++
 	return 0
 }
 

@@ -15,7 +15,7 @@ func TestMemory(t *testing.T) {
 	s := New()
 	var grown int64
 	for _, x := range []float64{1, 1, 1e200, 1e100, 1e-200, -3, -3} {
-		grown += s.Add(x, 1)
+		grown += s.Add(x)
 	}
 	bins := int64(s.mapping.Index(1e200) - s.mapping.Index(1e-200) + 1 + 1) // and one of the negative values
 	if grown != bins*binSize {
@@ -33,8 +33,8 @@ func TestParts(t *testing.T) {
 		part := New()
 		for i := range values {
 			values[i] = math.Round(rnd.NormFloat64() * math.Pow(10, float64(rnd.IntN(6))))
-			whole.Add(values[i], 1)
-			if part.Add(values[i], 1); rnd.IntN(200) > 0 && i < len(values)-1 {
+			whole.Add(values[i])
+			if part.Add(values[i]); rnd.IntN(200) > 0 && i < len(values)-1 {
 				continue
 			}
 			merged.Merge(part)

@@ -25,7 +25,7 @@ func (e *estimates) add(v float64) {
 	case math.IsInf(v, 1):
 		e.high++
 	default:
-		e.size += int(e.finite.Add(v, 1))
+		e.size += int(e.finite.Add(v))
 	}
 }
 

@@ -32,7 +32,7 @@ func (p *parser) operand() Expr {
 		}
 		return e
 	case t.is("-"), t.is("+"), t.kind == tokenNumber:
-		return &Literal{p.number("a number")}
+		return &Literal{p.number()}
 	case t.kind == tokenName:
 		return p.function()
 	}
@@ -51,7 +51,7 @@ func startsStage(t token) bool {
 }
 
 // number takes a number with a sign.
-func (p *parser) number(what string) float64 {
+func (p *parser) number() float64 {
 	sign := 1.0
 	if p.accept("-") {
 		sign = -1
@@ -59,7 +59,7 @@ func (p *parser) number(what string) float64 {
 		p.accept("+")
 	}
 	if p.peek().kind != tokenNumber {
-		p.unexpected(what)
+		p.unexpected("a number")
 	}
 	return sign * p.take().value
 }
@@ -81,7 +81,7 @@ func (p *parser) function() Expr {
 		if sign := p.peek(); sign.is("-") || sign.is("+") {
 			p.fail(sign, "the number of vector cannot have a sign")
 		}
-		v := &Vector{p.number("a number")}
+		v := &Vector{p.number()}
 		p.expect(")", "after the number")
 		return v
 	}

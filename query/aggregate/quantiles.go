@@ -97,24 +97,24 @@ const (
 // addValue adds a number to the values at b.
 func (m *memory) addValue(b []byte, n exact.Number) {
 	if i := binary.LittleEndian.Uint32(b[8:]); i != 0 {
-		m.extra += m.sketches[i-1].Add(n.Float(), 1)
+		m.extra += m.sketches[i-1].Add(n.Float())
 		return
 	}
 	var scratch [24]byte
-	m.appendValues(b, n.Encode(scratch[:0]), 1)
+	m.appendValue(b, n.Encode(scratch[:0]))
 }
 
 // addToSketch adds a number to the values at b if a sketch has replaced them, and reports whether it has.
 func (m *memory) addToSketch(b []byte, x float64) bool {
 	i := binary.LittleEndian.Uint32(b[8:])
 	if i != 0 {
-		m.extra += m.sketches[i-1].Add(x, 1)
+		m.extra += m.sketches[i-1].Add(x)
 	}
 	return i != 0
 }
 
-// appendValues adds count encoded numbers, which together must fit a chunk.
-func (m *memory) appendValues(b, encoded []byte, count uint32) {
+// appendValue adds an encoded number, which must fit a chunk.
+func (m *memory) appendValue(b, encoded []byte) {
 	head := ref(binary.LittleEndian.Uint32(b))
 	used, capacity := 0, 0
 	if head != 0 {
@@ -134,7 +134,7 @@ func (m *memory) appendValues(b, encoded []byte, count uint32) {
 	a := m.arena.at(head)
 	copy(a[chunkHeader+used:], encoded)
 	binary.LittleEndian.PutUint16(a[4:], uint16(used+len(encoded)))
-	total := binary.LittleEndian.Uint32(b[4:]) + count
+	total := binary.LittleEndian.Uint32(b[4:]) + 1
 	binary.LittleEndian.PutUint32(b[4:], total)
 	if total > ExactValues {
 		m.toSketch(b)
@@ -151,7 +151,7 @@ func (m *memory) toSketch(b []byte) {
 			if err != nil {
 				break // cannot happen: this process encoded it
 			}
-			m.extra += s.Add(n.Float(), 1)
+			m.extra += s.Add(n.Float())
 			chunk = rest
 		}
 	}

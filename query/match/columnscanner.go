@@ -90,7 +90,7 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols rowset.Columns) 
 	for i := range s.records {
 		s.records[i] = true
 	}
-	sel = rowset.Selected{Count: n, Exact: s.m.ColumnsSuffice()}
+	sel = rowset.Selected{Count: n}
 	if c.Time && !s.inRange(b, cols.Seconds(), &sel) {
 		return sel, false
 	}

@@ -32,8 +32,6 @@ type Selected struct {
 	Count int
 	// Records has true for each selected record of the block; nil if all are selected.
 	Records []bool
-	// Exact is set if every selected record matches. Otherwise the matches are a subset.
-	Exact bool
 }
 
 // Set has records of a block by columns.

@@ -58,8 +58,8 @@ func newCandidates(o *Order, b *segment.Block, sel rowset.Selected, cols rowset.
 	return c
 }
 
-// appendLeast appends a prefix of the least key of the candidates, as long as columns allow. No record has a lesser key.
-func (c *candidates) appendLeast(dst []byte, service string) []byte {
+// least returns a prefix of the least key of the candidates, as long as columns allow. No record has a lesser key.
+func (c *candidates) least(service string) (dst []byte) {
 	for i := range c.items {
 		switch it := &c.items[i]; it.fixed {
 		case field.Time:

@@ -118,7 +118,7 @@ type inspected struct {
 func (r *run) inspect(ctx context.Context, t *fetch.Task) inspected {
 	var least []byte
 	if !r.Inspect(ctx, t, func(sel rowset.Selected, cols rowset.Columns) {
-		least = newCandidates(r.Order, &t.Block, sel, cols).appendLeast(nil, t.Segment.Name.Service)
+		least = newCandidates(r.Order, &t.Block, sel, cols).least(t.Segment.Name.Service)
 	}) {
 		return inspected{}
 	}
