@@ -338,21 +338,12 @@ func evalCounts(ctx context.Context, ev *evaluation, p *rangePlan, result func(*
 	return slideCells(ctx, ev, p, all, result)
 }
 
-// maxCounts is the maximum number of intervals, and minCountWidth their minimum width in nanoseconds, that a source is asked to
-// count records of.
-const (
-	maxCounts     = 100_000
-	minCountWidth = 1e9
-)
-
 // sourceCounts are the numbers of records by interval from [Source.Counts].
 func sourceCounts(ctx context.Context, ev *evaluation, p *rangePlan) ([]*cellSeries[countCell], bool, error) {
 	w := &p.windows
 	var width int64 // 0 for one window
 	if w.n > 1 {
-		if width = w.commonWidth(); width < minCountWidth || (w.end()-w.start)/width > maxCounts {
-			return nil, false, nil
-		}
+		width = w.commonWidth()
 	}
 	if len(p.stages) > 0 || p.agg.Range.Unwrap != nil || len(ev.fields) > 0 {
 		return nil, false, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"logstow/columns"
 	"logstow/field"
@@ -55,7 +56,7 @@ func (p *rangePlan) requiredFields() *Fields {
 		return nil
 	}
 	f := &Fields{Form: form, Seconds: p.windows.n > 1}
-	if f.Seconds && p.windows.commonWidth()%minCountWidth != 0 || !f.addNames(names) {
+	if f.Seconds && p.windows.commonWidth()%int64(time.Second) != 0 || !f.addNames(names) {
 		return nil
 	}
 	if form == message.NoForm && !f.hasLabels() && !slices.ContainsFunc(p.log.Matchers, func(m *syntax.Matcher) bool { return labels.Column(m.Name) == "" }) {

@@ -322,7 +322,7 @@ func TestReads(t *testing.T) {
 	}{
 		{`rate(` + web + `[1m])`, "60 3600 60", []string{`counts {service_name="web"} by instance,level,service_name width 1m0s`}},
 		{`rate(` + web + `[1m])`, "90 3600 60", []string{`counts {service_name="web"} by instance,level,service_name width 30s`}},
-		{`rate(` + web + `[1m])`, "60.5 3600 60", []string{`each {service_name="web"} 0-3540`}},
+		{`rate(` + web + `[1m])`, "60.5 3600 60", []string{`counts {service_name="web"} by instance,level,service_name width 500ms`}},
 		{`sum(rate(` + web + `[1m]))`, "60.5", []string{`counts {service_name="web"} by  width 0s`}},
 		{`sum by (level, detected_level) (count_over_time(` + web + ` |= "x" | drop __error__ [1m]))`, "60", []string{`counts {service_name="web"} |= "x" by detected_level,level width 0s`}},
 		{`sum by (service) (count_over_time(` + web + `[1m]))`, "60", []string{`counts {service_name="web"} by service_name width 0s`}},
