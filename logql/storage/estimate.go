@@ -8,14 +8,14 @@ import (
 
 // Estimate is an upper bound of the effort of reading selections, if nothing can be skipped and nothing is cached.
 type Estimate struct {
-	Segments int
+	Segments int `json:"segments"`
 	// Records is the number of records of the segments, including records outside of the range. Foreign segments count as
 	// none.
-	Records uint64
-	Bytes   int64 // stored
-	CostUSD float64
+	Records uint64  `json:"records"`
+	Bytes   int64   `json:"bytes"` // stored
+	CostUSD float64 `json:"cost_usd"`
 	// Free is set if requests to all stores cost nothing.
-	Free bool
+	Free bool `json:"free"`
 }
 
 // Estimate sums up the effort for the selections of a query. It reads no segment.

@@ -16,11 +16,5 @@ func (q *request) estimate() error {
 	if err != nil {
 		return err
 	}
-	return q.json(struct {
-		Segments int     `json:"segments"`
-		Records  uint64  `json:"records"`
-		Bytes    int64   `json:"bytes"`
-		CostUSD  float64 `json:"cost_usd"`
-		Free     bool    `json:"free"`
-	}{e.Segments, e.Records, e.Bytes, e.CostUSD, e.Free})
+	return q.json(e)
 }
