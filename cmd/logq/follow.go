@@ -117,7 +117,7 @@ func (f *following) poll(ctx context.Context, q *query.Query, first bool) error 
 		}
 	}
 	report := q.Report()
-	f.spend(&report)
+	f.spent.Add(report)
 	if f.explain {
 		f.printReport(&report)
 	} else {
@@ -186,12 +186,6 @@ func (f *following) begin(now time.Time) time.Time {
 	}
 	f.from = from
 	return from
-}
-
-// spend adds what a query used to what all used.
-func (f *following) spend(report *query.Report) {
-	f.spent.BytesStoredRead += report.BytesStoredRead
-	f.spent.CostUSD += report.CostUSD
 }
 
 // printCost prints what polling costs, once for each interval between polls.

@@ -45,7 +45,7 @@ func (f *following) lookForOverdue(ctx context.Context, stores []query.Store, q 
 	select {
 	case look := <-o.results:
 		o.running = false
-		f.spend(&look.report)
+		f.spent.Add(look.report)
 		complete := look.err == nil && len(look.report.Problems) == 0
 		if complete && o.newest != nil {
 			f.reportOverdue(&look)

@@ -94,7 +94,7 @@ func (x *explanation) reasons(ctx context.Context) (_ []query.Reason, err error)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { x.view.addReport(q.Report()) }()
+	defer func() { x.view.beside.Add(q.Report()) }()
 	p, err := q.Plan(ctx)
 	if err != nil {
 		return nil, err
@@ -140,13 +140,6 @@ func (x *explanation) newest(p *query.Plan) *query.Plan {
 func (x *explanation) filtersLabels() bool {
 	return slices.ContainsFunc(x.log.Stages, func(s syntax.Stage) bool { _, line := s.(*syntax.LineFilter); return !line }) ||
 		slices.ContainsFunc(x.log.Matchers, selectsAttributes)
-}
-
-// addReport adds what was read beside the first query.
-func (v *View) addReport(r query.Report) {
-	v.beside.BytesStoredRead += r.BytesStoredRead
-	v.beside.BytesScanned += r.BytesScanned
-	v.beside.CostUSD += r.CostUSD
 }
 
 // selection is the query by its matchers and line filters, without matchers of attributes. If no record can match, the reason

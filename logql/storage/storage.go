@@ -86,9 +86,7 @@ func (v *View) Report() query.Report {
 		return query.Report{}
 	}
 	r := v.first.Report()
-	r.BytesStoredRead += v.beside.BytesStoredRead
-	r.BytesScanned += v.beside.BytesScanned
-	r.CostUSD += v.beside.CostUSD
+	r.Add(v.beside)
 	return r
 }
 

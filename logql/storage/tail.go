@@ -52,7 +52,7 @@ func (v *View) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit 
 			sel.From, sel.Newest = from, true
 		}
 		planned, err := poll.poll(ctx, &follower, sel, limit, emit)
-		v.addReport(poll.Report())
+		v.beside.Add(poll.Report())
 		if err != nil {
 			return err
 		}

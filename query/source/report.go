@@ -97,6 +97,13 @@ type Requests struct {
 	Table int64 `json:"table"`
 }
 
+// Add adds what another query read and cost.
+func (r *Report) Add(o Report) {
+	r.BytesStoredRead += o.BytesStoredRead
+	r.BytesScanned += o.BytesScanned
+	r.CostUSD += o.CostUSD
+}
+
 // String formats the report for people, in several lines.
 func (r Report) String() string {
 	var retrieved string
