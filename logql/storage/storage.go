@@ -64,7 +64,7 @@ type View struct {
 	err   error
 	// beside is the report of queries with limits of their own: the polls of Tail, and those of Explain.
 	beside query.Report
-	// watching creates watches for Tail; it may be nil.
+	// watching creates watches for Tail.
 	watching Watching
 }
 
@@ -74,7 +74,7 @@ var _ engine.Source = (*View)(nil)
 func (s *Storage) View(a Access) *View {
 	opts := s.opts
 	opts.MaxBytes, opts.MaxCost = cmp.Or(a.MaxBytes, opts.MaxBytes), cmp.Or(a.MaxCost, opts.MaxCost)
-	v := &View{storage: s, access: a}
+	v := &View{storage: s, access: a, watching: unwatched{}}
 	now := s.now()
 	v.first, v.err = query.New(s.stores, query.Selection{From: now, To: now.Add(1), Now: now}, opts)
 	return v

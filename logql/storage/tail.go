@@ -38,14 +38,10 @@ func (unwatched) Interval(normal time.Duration) time.Duration { return normal }
 // Limits of bytes and cost apply to each poll.
 func (v *View) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit int, interval time.Duration, emit func(*engine.Entry) error, idle func() error) error {
 	var follower follow.Follower
-	watching := v.watching
-	if watching == nil {
-		watching = unwatched{}
-	}
 	for first := true; ; {
 		began := time.Now()
 		poll := v.storage.View(v.access)
-		poll.watching = watching
+		poll.watching = v.watching
 		now := v.storage.now()
 		sel := engine.Selection{Log: log, From: max(from, now.Add(-follow.DefaultWindow).UnixNano()), To: follow.End(now).UnixNano()}
 		if first {
@@ -60,7 +56,7 @@ func (v *View) Tail(ctx context.Context, log *syntax.LogExpr, from int64, limit 
 		if err := idle(); err != nil {
 			return err
 		}
-		if err := retry.Sleep(ctx, watching.Interval(interval)-time.Since(began)); err != nil {
+		if err := retry.Sleep(ctx, v.watching.Interval(interval)-time.Since(began)); err != nil {
 			return err
 		}
 	}
