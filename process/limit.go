@@ -3,10 +3,11 @@ package process
 import (
 	"fmt"
 	"log/slog"
-	"logstow/internal/memo"
 	"math"
 	"sync"
 	"time"
+
+	"logstow/internal/memo"
 
 	"golang.org/x/time/rate"
 )

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +65,7 @@ func checkAnswer(t *testing.T, w *world, l *commandLine) (status int) {
 	if !strings.Contains(stderr.String(), expect) || !strings.Contains(stderr.String(), l.mistake) {
 		t.Fatalf("logq %q\nstatus %d, without %q and %q in standard error: %s", l.args, status, expect, l.mistake, &stderr)
 	}
+	missingService := regexp.MustCompile(`^logq: (?:service|no service matches) "(.+?)"(?: does not exist)?; `)
 	for line := range strings.Lines(stderr.String()) {
 		if rest, ok := strings.CutPrefix(line, "logq: field \""); ok { // some fields are rare
 			name, _, _ := strings.Cut(rest, "\" does not occur in ")
@@ -72,6 +75,12 @@ func checkAnswer(t *testing.T, w *world, l *commandLine) (status int) {
 			continue
 		}
 		if line == l.left {
+			continue
+		}
+		if missing := missingService.FindStringSubmatch(line); missing != nil {
+			if slices.ContainsFunc(w.all, func(r *stored) bool { return anyGlob(missing[1:], r.service) }) {
+				t.Fatalf("logq %q\nreports of a service that exists: %s", l.args, line)
+			}
 			continue
 		}
 		if status == 0 && !strings.Contains(line, "found by the index") && !strings.Contains(line, "are in the future") {

@@ -322,7 +322,7 @@ func (f *finding) clientLog(line []byte) {
 	if year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {
 		return
 	}
-	m := moment{second: int64(civil.Days(int(year), int(month), int(day)))*civil.SecondsPerDay + second, nano: nano}
+	m := moment{second: civil.Days(int(year), int(month), int(day))*civil.SecondsPerDay + second, nano: nano}
 	if bias, err := strconv.Atoi(string(at[end:])); err == nil {
 		m.second, m.utc = m.second+int64(bias)*60, true
 	}

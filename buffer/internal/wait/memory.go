@@ -1,8 +1,9 @@
 package wait
 
 import (
-	"logstow/internal/event"
 	"sync"
+
+	"logstow/internal/event"
 )
 
 // Memory counts bytes against a limit. It is safe for concurrent use.
