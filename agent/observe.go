@@ -82,8 +82,14 @@ func (p *pipeline) notifyManager(ctx context.Context) (end func()) {
 	}
 	notify(sdnotify.Ready)
 	endWatch := inBackground(ctx, func(ctx context.Context) { manager.Watch(ctx, p.buffer.Err, p.log) })
-	stop := context.AfterFunc(ctx, func() { notify(sdnotify.Stopping) })
-	return func() { stop(); endWatch() }
+	endNotice := inBackground(ctx, func(ended context.Context) {
+		select {
+		case <-ctx.Done():
+			notify(sdnotify.Stopping)
+		case <-ended.Done():
+		}
+	})
+	return func() { endWatch(); endNotice() }
 }
 
 // paid reports whether requests to a store are billed.

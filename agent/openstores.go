@@ -101,13 +101,13 @@ func (s *stores) wasWritten(name string) bool {
 
 // addWritten adds a directory that is about to be written to.
 func (s *stores) addWritten(name string) {
-	if s.wasWritten(name) {
-		return
-	}
 	s.mu.Lock()
-	s.writtenTo = append(s.writtenTo, name)
+	known := slices.Contains(s.writtenTo, name)
+	if !known {
+		s.writtenTo = append(s.writtenTo, name)
+	}
 	s.mu.Unlock()
-	if s.onWritten != nil {
+	if !known && s.onWritten != nil {
 		s.onWritten()
 	}
 }

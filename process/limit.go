@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"logstow/internal/memo"
-
 	"golang.org/x/time/rate"
+
+	"logstow/internal/memo"
 )
 
 // maxServices is the maximum number of services whose rates are tracked. One more resets all of them.

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"logstow/internal/event"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"logstow/internal/event"
 )
 
 const (
