@@ -220,15 +220,12 @@ func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	}
 	p.keys = dedupe.New(p.buffer, p.maxKeys(), time.Now)
 	p.note = &noteWriter{dir: p.BufferDir, log: p.log, damaged: func() uint64 { return p.buffer.Stats().Damaged }}
-	if p.BufferDir == "" {
-		return nil
-	}
-	if err := removeNote(p.BufferDir); err != nil {
-		return errors.Join(err, p.buffer.Close())
-	}
-	p.note.update(func(n *Note) {
+	err = p.note.begin(func(n *Note) {
 		n.Service, n.Store, n.Relay, n.Written = p.Service, p.Stores.String(), p.relays(), p.opened.written()
 	})
+	if err != nil {
+		return errors.Join(err, p.buffer.Close())
+	}
 	return nil
 }
 

@@ -90,24 +90,32 @@ type noteWriter struct {
 	note Note
 }
 
+// begin writes the note of a new run in place of that of the run before. If that fails, it removes the latter, which may say that nothing
+// is left: that works on a full disk too.
+func (w *noteWriter) begin(change func(*Note)) error {
+	if w.change(change) == nil {
+		return nil
+	}
+	if err := os.Remove(filepath.Join(w.dir, noteFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // update changes the note and writes it.
 func (w *noteWriter) update(change func(*Note)) {
+	if err := w.change(change); err != nil {
+		w.log.Debug("cannot write the status note", "dir", w.dir, "error", err)
+	}
+}
+
+func (w *noteWriter) change(change func(*Note)) error {
 	if w.dir == "" {
-		return
+		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.note)
 	w.note.Damaged, w.note.Time = w.damaged(), time.Now().UTC()
-	if err := w.note.write(w.dir); err != nil {
-		w.log.Debug("cannot write the status note", "dir", w.dir, "error", err)
-	}
-}
-
-// removeNote removes the note of a directory. Unlike an update, that works on a full disk too.
-func removeNote(dir string) error {
-	if err := os.Remove(filepath.Join(dir, noteFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return w.note.write(w.dir)
 }
