@@ -57,7 +57,7 @@ test-engines: build testdata/engines/node_modules testdata/azurite/node_modules 
 REPORT   ?= test.json
 # Files in memory if 12 GB are free there.
 full-report: testdata/azurite/node_modules testdata/lezer/node_modules ## "make full"; failures are printed last, and REPORT gets all as test2json writes it
-	$(subst 4000000,12000000,$(INMEMORY)) LOGSTOW_EFFORT=full $(TESTENV) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- $(TESTARGS) -parallel 3 $(PKG)
+	$(subst 4000000,12000000,$(INMEMORY)) LOGSTOW_EFFORT=full $(TESTENV) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- $(TESTARGS) $(PKG)
 
 test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
 	$(INMEMORY) LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
