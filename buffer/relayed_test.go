@@ -199,6 +199,12 @@ func TestIDAndOldestSeq(t *testing.T) {
 			t.Errorf("for relay %s %d, want %d", relay, got, want)
 		}
 	}
+	if err := first.Bind("relay://x", "b/me/0"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.OldestSeq("b"); got != seqs[0] {
+		t.Errorf("bound to relay b: %d, want %d", got, seqs[0])
+	}
 	if err := first.Done(); err != nil {
 		t.Fatal(err)
 	}
