@@ -72,6 +72,14 @@ func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 	return onDayAt(b, i, year, month, day, second, nano)
 }
 
+// minuteOnly reads 2026-11-20 15:04, 2026-11-20T15:04Z and 2026-11-20 3:04:05 PM.
+func minuteOnly(b []byte) (moment, int) {
+	if b[10] != ' ' && b[10] != 'T' || len(b) > 16 && b[16] == ':' {
+		return moment{}, 0
+	}
+	return onDayLoose(b, 11, four(b, 0), two(b, 5), two(b, 8))
+}
+
 // onDayAt combines a date and a clock with an optional zone at b[i].
 func onDayAt(b []byte, i int, year, month, day uint, second int64, nano int32) (moment, int) {
 	if i == 0 || year >= invalidNumber || !civil.Valid(int(year), int(month), int(day)) {

@@ -308,14 +308,6 @@ func yearFirst(b []byte) (moment, int) {
 	return moment{}, 0
 }
 
-// minuteOnly reads 2026-11-20 15:04, 2026-11-20T15:04Z and 2026-11-20 3:04:05 PM.
-func minuteOnly(b []byte) (moment, int) {
-	if b[10] != ' ' && b[10] != 'T' || len(b) > 16 && b[16] == ':' {
-		return moment{}, 0
-	}
-	return onDayLoose(b, 11, four(b, 0), two(b, 5), two(b, 8))
-}
-
 // behindGap reads a clock behind a date and more than a blank, at b[11]: MariaDB's hour of one digit, apt's, and Gin's.
 func behindGap(b []byte) (moment, int) {
 	switch {
