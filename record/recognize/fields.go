@@ -186,8 +186,11 @@ func (f *finding) tags(value []byte) {
 			first = last
 		}
 	}
-	if f.impliedLevel = first; first == record.None {
-		f.impliedLevel = last
+	if first == record.None {
+		first = last
+	}
+	if first != record.None {
+		f.impliedLevel = first
 	}
 }
 

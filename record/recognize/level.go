@@ -296,7 +296,9 @@ func levelInGroup(b []byte) record.Level {
 		b = b[:end]
 	}
 	if end < len(b) && b[end] == '.' || end+1 < len(b) && b[end+1] == '.' { // <local0.err>
-		return facilityLevel(b)
+		if level := facilityLevel(b); level != record.None {
+			return level
+		}
 	}
 	if end < len(b) && (b[end] != ' ' && b[end] != '/' && b[end] != ':' && b[end] != '|' || b[0] > 'Z') {
 		return threadLevel(b)
