@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/internal/memo"
 	"logstow/query/explain"
 	"logstow/query/match"
 	"logstow/query/merge"
@@ -24,7 +25,7 @@ type Arriving struct {
 	scanner  *match.Scanner
 	encoder  record.Encoder
 	text     []byte
-	segments map[string]*Segment // by parser
+	segments memo.Map[string, *Segment] // by parser
 
 	// levels counts the records in the range, sources has their sources, up to the number that a segment lists. newest is the
 	// time of the newest record, if there are any.
@@ -38,7 +39,7 @@ type Arriving struct {
 // store in problems.
 func (q *Query) Arriving(store, service, instance string) *Arriving {
 	return &Arriving{
-		q: q, scanner: match.NewScanner(q.matcher), segments: map[string]*Segment{}, sources: map[string]bool{},
+		q: q, scanner: match.NewScanner(q.matcher), sources: map[string]bool{},
 		origin: source.Segment{Store: store, Name: blobnaming.Name{Service: service}, Meta: blobnaming.Metadata{Instance: instance}},
 	}
 }
@@ -59,10 +60,8 @@ func (a *Arriving) Search(parser string, records []record.Record, emit func(Matc
 	a.q.recorder.BytesScanned.Add(int64(len(a.text)))
 	a.q.findings.AddSample(a.text, parser)
 	from := a.segment(parser)
-	checks := match.Checks{
-		Time: true, Level: m.Levels != 0, Source: len(m.Selection.Sources) > 0,
-		Service: from.Name.Service, Instance: from.Meta.Instance, Fields: m.FieldsOf(parser),
-	}
+	checks := m.AllChecks(from.Name.Service, from.Meta.Instance)
+	checks.Fields = m.FieldsOf(parser)
 	scanErr := a.scanner.Scan(a.text, checks, func(start, end int, columns *record.Columns) {
 		if err != nil {
 			return
@@ -85,14 +84,11 @@ func (a *Arriving) Search(parser string, records []record.Record, emit func(Matc
 
 // segment is the segment of which records with a parser are.
 func (a *Arriving) segment(parser string) *Segment {
-	s := a.segments[parser]
-	if s == nil {
+	return a.segments.Get(parser, func() *Segment {
 		one := a.origin
 		one.Meta.Parse = parser
-		s = &one
-		a.segments[parser] = s
-	}
-	return s
+		return &one
+	})
 }
 
 // note notes a record, to explain an empty result.

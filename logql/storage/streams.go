@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"logstow/internal/memo"
 	"logstow/logql/engine"
 	"logstow/logql/labels"
 	"logstow/logql/pipeline"
@@ -19,8 +20,8 @@ type streams struct {
 	segment  *query.Segment // of the record converted last, and its parser
 	parser   *parse.Parser
 	labels   attributes.Labels
-	known    map[streamKey]*recordStream // nil values: not selected
-	recent   [record.Levels]recentStream // the last of each level
+	known    memo.Map[streamKey, *recordStream] // nil values: not selected
+	recent   [record.Levels]recentStream        // the last of each level
 	message  record.Message
 	current  engine.Record
 }
@@ -102,21 +103,16 @@ func (s *streams) of(service, instance string, parser *parse.Parser, f *record.C
 
 // find returns the stream with a key; nil if a matcher rejects all its records.
 func (s *streams) find(key streamKey) *recordStream {
-	stream, ok := s.known[key]
-	if ok {
-		return stream
-	}
-	if s.known == nil || len(s.known) >= maxStreams {
-		s.known = make(map[streamKey]*recordStream)
-	}
-	if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
-		found := newStream(key)
-		if rest, ok := s.undecided(found.Labels); ok {
-			stream = &recordStream{found, rest}
+	s.known.Max = maxStreams
+	return s.known.Get(key, func() *recordStream {
+		if allMatch(s.instances, key.instance) && allMatch(s.ofSource, key.source) {
+			found := newStream(key)
+			if rest, ok := s.undecided(found.Labels); ok {
+				return &recordStream{found, rest}
+			}
 		}
-	}
-	s.known[key] = stream
-	return stream
+		return nil
+	})
 }
 
 // newStream makes a stream.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"logstow/internal/ansi"
+	"logstow/internal/memo"
 	"logstow/message"
 )
 
@@ -76,23 +77,12 @@ func (p *Parser) Splitter(names ...string) *Splitter {
 	return s
 }
 
-// maxSplitters is the maximum number of Splitters that [Splitters] keep.
-const maxSplitters = 64
-
 // Splitters keep a Splitter of the same names for each parser.
-type Splitters map[*Parser]*Splitter
+type Splitters struct{ known memo.Map[*Parser, *Splitter] }
 
 // Of returns the Splitter of a parser. The names must be the same at each call.
 func (s *Splitters) Of(p *Parser, names ...string) *Splitter {
-	splitter := (*s)[p]
-	if splitter == nil {
-		if *s == nil || len(*s) == maxSplitters {
-			*s = Splitters{}
-		}
-		splitter = p.Splitter(names...)
-		(*s)[p] = splitter
-	}
-	return splitter
+	return s.known.Get(p, func() *Splitter { return p.Splitter(names...) })
 }
 
 // Split makes the attributes and the message of a record the current ones. Colours in the message are ignored: see package [ansi].

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"logstow/internal/memo"
 	"logstow/query/patterns"
 
 	"logstow/field/where"
@@ -38,19 +39,7 @@ func (f *Fields) FilterKeys() []filter.Key { return f.filter.keys }
 // fieldsByParser caches Fields by their parser, as stored in metadata.
 type fieldsByParser struct {
 	mu  sync.Mutex
-	all map[string]*Fields
-}
-
-// get returns the Fields of a parser, compiling them on the first call.
-func (p *fieldsByParser) get(stored string, compile func() *Fields) *Fields {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f := p.all[stored]
-	if f == nil {
-		f = compile()
-		p.all[stored] = f
-	}
-	return f
+	all memo.Map[string, *Fields]
 }
 
 // compileFields compiles the Fields of a parser. texts, ascii and filter come from the conditions on the whole message.

@@ -74,7 +74,7 @@ func (m *Matcher) WithoutConditions() *Matcher {
 func (m *Matcher) within(sel Selection) *Matcher {
 	other := *m
 	if other.parsers == nil {
-		other.parsers = &fieldsByParser{all: map[string]*Fields{}}
+		other.parsers = &fieldsByParser{}
 	}
 	other.Selection, other.From, other.To, other.Levels = &sel, Nanos(sel.From), Nanos(sel.To), sel.Levels
 	other.sampled = uint64(math.Ldexp(sel.Sample, 64))
@@ -174,7 +174,9 @@ func (m *Matcher) FieldsOf(stored string) *Fields {
 	if m.Selection.Parser != nil {
 		stored = m.Selection.Parser.String()
 	}
-	return m.parsers.get(stored, func() *Fields {
+	m.parsers.mu.Lock()
+	defer m.parsers.mu.Unlock()
+	return m.parsers.all.Get(stored, func() *Fields {
 		return compileFields(stored, m.Where.Programs, m.Selection, m.texts, m.ascii, m.filter)
 	})
 }
