@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"logstow/internal/memo"
 	"logstow/logql/syntax"
 )
 
@@ -13,31 +14,21 @@ const (
 	sampleError = "SampleExtractionErr"
 )
 
-// A condition is a compiled condition on labels.
-type condition struct {
-	bind  func(p *Processor) step
-	names []string
-}
-
-func compileFilter(s *syntax.LabelFilter) (stage, error) {
-	c, err := compileCondition(s.Condition)
-	return stage{bind: c.bind, names: c.names}, err
-}
-
-func compileCondition(c syntax.Condition) (condition, error) {
+// compileCondition compiles a condition on labels, which is a stage.
+func compileCondition(c syntax.Condition) (stage, error) {
 	switch c := c.(type) {
 	case *syntax.Junction:
 		return compileJunction(c)
 	case *syntax.StringCondition:
-		return condition{names: []string{c.Matcher.Name}, bind: func(p *Processor) step {
+		return stage{names: []string{c.Matcher.Name}, bind: func(p *Processor) step {
 			s, matches := p.symbol(c.Matcher.Name), newMatcher(c.Matcher)
 			return func(p *Processor) bool { return matches(p, s) }
 		}}, nil
 	case *syntax.NumberCondition:
-		return condition{names: []string{c.Name}, bind: func(p *Processor) step { return bindNumber(p, c) }}, nil
+		return stage{names: []string{c.Name}, bind: func(p *Processor) step { return bindNumber(p, c) }}, nil
 	case *syntax.IPCondition:
 		match, err := parseIPMatch(c.Range)
-		return condition{names: []string{c.Name}, bind: func(p *Processor) step {
+		return stage{names: []string{c.Name}, bind: func(p *Processor) step {
 			s := p.symbol(c.Name)
 			return func(p *Processor) bool {
 				if p.failed() {
@@ -48,16 +39,16 @@ func compileCondition(c syntax.Condition) (condition, error) {
 			}
 		}}, err
 	}
-	return condition{}, fmt.Errorf("cannot process the condition %s", c)
+	return stage{}, fmt.Errorf("cannot process the condition %s", c)
 }
 
-func compileJunction(j *syntax.Junction) (condition, error) {
+func compileJunction(j *syntax.Junction) (stage, error) {
 	left, err := compileCondition(j.Left)
 	if err != nil {
 		return left, err
 	}
 	right, err := compileCondition(j.Right)
-	return condition{names: slices.Concat(left.names, right.names), bind: func(p *Processor) step {
+	return stage{names: slices.Concat(left.names, right.names), bind: func(p *Processor) step {
 		first, second := left.bind(p), right.bind(p)
 		if j.Or {
 			return func(p *Processor) bool { return first(p) || second(p) }
@@ -98,23 +89,17 @@ func newMatcher(m *syntax.Matcher) func(p *Processor, s *symbol) bool {
 	case syntax.MatchRegexp, syntax.MatchNotRegexp:
 	}
 	negated := m.Op == syntax.MatchNotRegexp
-	known := map[string]bool{}
+	known := memo.Map[string, bool]{Max: maxRemembered}
 	return func(p *Processor, s *symbol) bool {
 		if p.isText(s) && len(s.text) > maxInternedSize {
 			return m.Regexp.Match(s.text) != negated
 		}
 		value := p.value(s)
-		matches, ok := known[value]
-		if !ok {
-			matches = m.Regexp.MatchString(value)
-			if len(value) <= maxInternedSize {
-				if len(known) >= maxRemembered {
-					clear(known)
-				}
-				known[value] = matches
-			}
+		matches := func() bool { return m.Regexp.MatchString(value) }
+		if len(value) > maxInternedSize {
+			return matches() != negated
 		}
-		return matches != negated
+		return known.Get(value, matches) != negated
 	}
 }
 
@@ -134,7 +119,7 @@ type unwrap struct {
 
 func compileUnwrap(u *syntax.Unwrap) (*unwrap, error) {
 	compiled := &unwrap{names: []string{u.Label}}
-	var filters []condition
+	var filters []stage
 	for _, f := range u.Filters {
 		c, err := compileCondition(f.Condition)
 		if err != nil {

@@ -122,7 +122,7 @@ func compileStage(s syntax.Stage) (stage, error) {
 	case *syntax.UnpackParser:
 		return stage{bind: bindUnpack}, nil
 	case *syntax.LabelFilter:
-		return compileFilter(s)
+		return compileCondition(s.Condition)
 	case *syntax.LineFormat:
 		return compileLineFormat(s)
 	case *syntax.LabelFormat:
