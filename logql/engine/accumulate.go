@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 	"unsafe"
@@ -186,26 +185,20 @@ func (a *accumulator[T, C]) sampleError(text string) error {
 
 // merge is the series of accumulators, which are not used afterwards; a takes over their memory.
 func (a *accumulator[T, C]) merge(others []*accumulator[T, C]) ([]*cellSeries[T], error) {
-	all := map[string]*cellSeries[T]{}
-	var key []byte
+	var index labels.Index[*cellSeries[T]]
 	for _, other := range others {
 		a.taken += other.taken
 		for _, s := range other.series {
 			if err := a.ticker.tick(); err != nil {
 				return nil, err
 			}
-			key = s.labels.AppendKey(key[:0])
-			if into := all[string(key)]; into != nil {
+			if into := index.Of(s.labels, func() *cellSeries[T] { return s }); into != s {
 				mergeSeries[T, C](into, s)
-			} else {
-				all[string(key)] = s
 			}
 		}
 	}
-	if err := checkSeries(len(all), a.ev.maxSeries); err != nil {
-		return nil, err
-	}
-	return slices.SortedFunc(maps.Values(all), func(x, y *cellSeries[T]) int { return labels.Compare(x.labels, y.labels) }), nil
+	slices.SortFunc(index.All, func(x, y *cellSeries[T]) int { return labels.Compare(x.labels, y.labels) })
+	return index.All, checkSeries(len(index.All), a.ev.maxSeries)
 }
 
 func mergeSeries[T any, C cell[T]](into, from *cellSeries[T]) {

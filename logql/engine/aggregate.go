@@ -26,7 +26,7 @@ func (ev *evaluation) vectorAggregation(ctx context.Context, agg *syntax.VectorA
 	case syntax.BottomK:
 		return ev.selectK(v, agg, compareNaNLast)
 	}
-	out := newCollector(ev.steps)
+	out := &collector{steps: ev.steps}
 	for _, g := range groups(v, agg.Grouping) {
 		into := out.of(g.labels)
 		for k := range ev.steps {
@@ -65,21 +65,13 @@ type group struct {
 
 func groups(v *vector, by *syntax.Grouping) []*group {
 	grouper := grouperOf(by)
-	index := map[string]*group{}
-	var all []*group
-	var key []byte
+	var index labels.Index[*group]
 	for _, s := range v.series {
 		ls := grouper.of(s.labels)
-		key = ls.AppendKey(key[:0])
-		g := index[string(key)]
-		if g == nil {
-			g = &group{labels: ls}
-			index[string(key)] = g
-			all = append(all, g)
-		}
+		g := index.Of(ls, func() *group { return &group{labels: ls} })
 		g.members = append(g.members, s)
 	}
-	return all
+	return index.All
 }
 
 // aggregateStep aggregates the values at a step; false if there are none.
@@ -107,9 +99,9 @@ func aggregateStep(op syntax.VectorOp, members []*series, k int) (float64, bool)
 	}
 	switch op {
 	case syntax.Sum:
-		return all.sum.Float(), true
+		return all.total(), true
 	case syntax.Avg:
-		return all.sum.Float() / float64(all.n), true
+		return all.mean(), true
 	case syntax.Min:
 		return extremes.min, true
 	case syntax.Max:
@@ -126,7 +118,7 @@ func aggregateStep(op syntax.VectorOp, members []*series, k int) (float64, bool)
 
 // selectK keeps, at each step, the first k values of each group in an order. Equal values are ordered by labels.
 func (ev *evaluation) selectK(v *vector, agg *syntax.VectorAggregation, order func(a, b float64) int) (*vector, error) {
-	out := newCollector(ev.steps)
+	out := &collector{steps: ev.steps}
 	for _, g := range groups(v, agg.Grouping) {
 		slices.SortFunc(g.members, func(a, b *series) int { return labels.Compare(a.labels, b.labels) })
 		var candidates []*series

@@ -75,29 +75,21 @@ func (c *sumCell) mean() float64    { return c.sum.Float() / float64(c.n) }
 
 // varianceCell sums values and squares.
 type varianceCell struct {
-	n            uint64
-	sum, squares exact.FloatSum
+	sumCell
+	squares exact.FloatSum
 }
 
-func (c *varianceCell) add(s sample) {
-	c.n += s.n
-	c.sum.Add(s.value)
-	c.squares.AddSquare(s.value)
-}
-
+func (c *varianceCell) add(s sample) { c.sumCell.add(s); c.squares.AddSquare(s.value) }
 func (c *varianceCell) addValues(values []float64) {
-	c.n += uint64(len(values))
-	c.sum.AddValues(values)
+	c.sumCell.addValues(values)
 	c.squares.AddSquares(values)
 }
 
 func (c *varianceCell) merge(o *varianceCell) {
-	c.n += o.n
-	c.sum.Merge(&o.sum)
+	c.sumCell.merge(&o.sumCell)
 	c.squares.Merge(&o.squares)
 }
 
-func (c *varianceCell) empty() bool        { return c.n == 0 }
 func (c *varianceCell) size() int          { return c.sum.Size() + c.squares.Size() }
 func (c *varianceCell) variance() float64  { return exact.Variance(&c.sum, &c.squares, c.n) }
 func (c *varianceCell) deviation() float64 { return math.Sqrt(c.variance()) }

@@ -17,7 +17,7 @@ func matching(m *syntax.Matching) *grouper {
 
 // setOperation is and, or, unless: series keep their labels, and steps are independent.
 func (ev *evaluation) setOperation(b *syntax.Binary, left, right *vector) (*vector, error) {
-	m, out := matching(b.Matching), newCollector(ev.steps)
+	m, out := matching(b.Matching), &collector{steps: ev.steps}
 	keep := func(v *vector, want func(key string, k int) bool) error {
 		for _, s := range v.series {
 			into, key := out.of(s.labels), m.keyOf(s.labels)
@@ -64,7 +64,7 @@ func (g *grouper) presence(v *vector, steps int) map[string][]bool {
 
 // match computes an arithmetic operation or a comparison of the series of two vectors that belong together.
 func (ev *evaluation) match(b *syntax.Binary, left, right *vector) (*vector, error) {
-	join := &join{Binary: b, ev: ev, group: matching(b.Matching), out: newCollector(ev.steps), many: left, one: right, oneSide: "right"}
+	join := &join{Binary: b, ev: ev, group: matching(b.Matching), out: &collector{steps: ev.steps}, many: left, one: right, oneSide: "right"}
 	if b.Matching != nil && b.Matching.GroupRight {
 		join.many, join.one, join.oneSide = right, left, "left"
 	}

@@ -228,7 +228,7 @@ func absent(matchers []*syntax.Matcher, v *vector, steps int) *vector {
 		}
 	}
 	ls = slices.DeleteFunc(ls, func(l labels.Label) bool { return times[l.Name] > 1 })
-	c := newCollector(steps)
+	c := &collector{steps: steps}
 	out := c.of(labels.New(ls...))
 	for k := range steps {
 		if !slices.ContainsFunc(v.series, func(s *series) bool { return present(s.values[k]) }) {

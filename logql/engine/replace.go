@@ -15,7 +15,7 @@ func (ev *evaluation) labelReplace(ctx context.Context, r *syntax.LabelReplace) 
 	if err != nil {
 		return nil, err
 	}
-	out := newCollector(ev.steps)
+	out := &collector{steps: ev.steps}
 	for _, s := range v.series {
 		ls := s.labels
 		src := ls.Get(r.Src)

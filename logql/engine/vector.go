@@ -40,28 +40,15 @@ func constant(v float64, steps int, scalar bool) *vector {
 // collector makes a vector of values by labels.
 type collector struct {
 	steps int
-	index map[string]*series
-	all   []*series
-	key   []byte
-}
-
-func newCollector(steps int) *collector {
-	return &collector{steps: steps, index: map[string]*series{}}
+	index labels.Index[*series]
 }
 
 // of is the series of labels.
 func (c *collector) of(ls labels.Labels) *series {
-	c.key = ls.AppendKey(c.key[:0])
-	s := c.index[string(c.key)]
-	if s == nil {
-		s = newSeries(ls, c.steps)
-		c.index[string(c.key)] = s
-		c.all = append(c.all, s)
-	}
-	return s
+	return c.index.Of(ls, func() *series { return newSeries(ls, c.steps) })
 }
 
 // vector is the series that have a value.
 func (c *collector) vector() *vector {
-	return &vector{series: slices.DeleteFunc(c.all, (*series).empty)}
+	return &vector{series: slices.DeleteFunc(c.index.All, (*series).empty)}
 }

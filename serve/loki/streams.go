@@ -3,7 +3,6 @@ package loki
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -20,10 +19,9 @@ type streams struct {
 	limit      int64 // bytes; 0 is no limit
 	size       int64 // bytes collected
 	entries    int   // records collected
-	all        map[string]*stream
+	index      labels.Index[*stream]
 	last       *stream // of the last record, whose labels are lastLabels
 	lastLabels [3]labels.Labels
-	key        []byte
 }
 
 // stream holds the records with equal labels. values are the JSON elements of records, each with a comma after it.
@@ -33,7 +31,7 @@ type stream struct {
 }
 
 func newStreams(categorize bool, limit int64) *streams {
-	return &streams{categorize: categorize, limit: limit, all: map[string]*stream{}}
+	return &streams{categorize: categorize, limit: limit}
 }
 
 // add adds a record.
@@ -88,17 +86,13 @@ func (s *streams) of(e *engine.Entry) *stream {
 	if !s.categorize {
 		ls = labels.Join(e.Stream, e.Metadata, e.Parsed)
 	}
-	s.key = ls.AppendKey(s.key[:0])
-	to := s.all[string(s.key)]
-	if to == nil {
-		to = &stream{labels: ls}
-		s.all[string(s.key)] = to
+	s.last, s.lastLabels = s.index.Of(ls, func() *stream {
 		for _, l := range ls {
 			s.size += int64(len(l.Name) + len(l.Value))
 		}
-	}
-	s.last, s.lastLabels = to, now
-	return to
+		return &stream{labels: ls}
+	}), now
+	return s.last
 }
 
 // identical reports whether two label sets are the same slice.
@@ -108,9 +102,9 @@ func identical(a, b labels.Labels) bool {
 
 // write writes the array of streams, in the order of their labels.
 func (s *streams) write(w writer) {
-	order := slices.SortedFunc(maps.Values(s.all), func(a, b *stream) int { return labels.Compare(a.labels, b.labels) })
+	slices.SortFunc(s.index.All, func(a, b *stream) int { return labels.Compare(a.labels, b.labels) })
 	w.text("[")
-	for i, one := range order {
+	for i, one := range s.index.All {
 		if i > 0 {
 			w.text(",")
 		}

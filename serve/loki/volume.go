@@ -169,8 +169,8 @@ func shown(name string) string {
 	return name
 }
 
-// volumes are the bytes of groups of streams by time, by the key of their labels.
-type volumes map[string]*groupVolume
+// volumes are the bytes of groups of streams by time.
+type volumes struct{ labels.Index[*groupVolume] }
 
 type groupVolume struct {
 	labels labels.Labels
@@ -179,25 +179,21 @@ type groupVolume struct {
 }
 
 // of returns the groups with labels.
-func (v volumes) of(all []labels.Labels) (groups []*groupVolume) {
+func (v *volumes) of(all []labels.Labels) (groups []*groupVolume) {
 	for _, ls := range all {
-		key := string(ls.AppendKey(nil))
-		if v[key] == nil {
-			v[key] = &groupVolume{labels: ls, bytes: map[int64]float64{}}
-		}
-		groups = append(groups, v[key])
+		groups = append(groups, v.Of(ls, func() *groupVolume { return &groupVolume{labels: ls, bytes: map[int64]float64{}} }))
 	}
 	return groups
 }
 
 // largest returns the groups with the most bytes, at most limit, in this order.
-func (v volumes) largest(limit int) []engine.Series {
-	order := slices.SortedFunc(maps.Values(v), func(a, b *groupVolume) int {
+func (v *volumes) largest(limit int) []engine.Series {
+	slices.SortFunc(v.All, func(a, b *groupVolume) int {
 		return cmp.Or(cmp.Compare(math.Ceil(b.sum), math.Ceil(a.sum)), labels.Compare(a.labels, b.labels))
 	})
-	order = order[:min(len(order), limit)]
-	series := make([]engine.Series, 0, len(order))
-	for _, g := range order {
+	first := v.All[:min(len(v.All), limit)]
+	series := make([]engine.Series, 0, len(first))
+	for _, g := range first {
 		s := engine.Series{Labels: g.labels}
 		for _, t := range slices.Sorted(maps.Keys(g.bytes)) {
 			s.Points = append(s.Points, engine.Point{Time: t, Value: math.Ceil(g.bytes[t])})
