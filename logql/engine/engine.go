@@ -36,7 +36,7 @@ type Selection struct {
 	// Records has the stages after the first [Source.Applied] that reject records, if they do not depend on times. It is
 	// nil if there are none.
 	Records *pipeline.Filter
-	// Fields are the fields that suffice instead of lines, if each worker is a [FieldWorker]; nil if lines are needed.
+	// Fields are the fields with which workers do without lines; nil if lines are needed.
 	Fields *Fields
 	// Filter has the stages of Log that can be decided without lines. The source may omit blocks in which it keeps no
 	// record. It is nil if there are none.
@@ -47,6 +47,8 @@ type Selection struct {
 type Worker interface {
 	// Add adds a record. Its error ends the query.
 	Add(r *Record) error
+	// AddFields adds records by their fields. It returns false if it needs their lines; then it added none.
+	AddFields(b *FieldBlock) (bool, error)
 }
 
 // Source has records. It is safe for concurrent use.

@@ -33,13 +33,6 @@ type FieldBlock struct {
 	Stream func(values []message.Value) *pipeline.Stream
 }
 
-// FieldWorker is a [Worker] that may do without lines.
-type FieldWorker interface {
-	Worker
-	// AddFields adds records. It returns false if it needs their lines; then it added none.
-	AddFields(b *FieldBlock) (bool, error)
-}
-
 // requiredFields returns the fields from which the range aggregation can be computed without lines. It is nil unless json
 // or logfmt is the only parser, or there is none and the query is about attributes, no other stage reads the line, and series and filters
 // use only labels that cannot be found under several names.

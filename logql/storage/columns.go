@@ -9,7 +9,6 @@ import (
 	"logstow/logql/pipeline"
 	"logstow/logql/syntax"
 	"logstow/message"
-	"logstow/query/fetch"
 	"logstow/query/match"
 	"logstow/query/rowset"
 	"logstow/record"
@@ -39,25 +38,6 @@ func columnNames(f *engine.Fields) []columns.Name {
 		names = append(names, columns.Name{Fixed: field.Time})
 	}
 	return names
-}
-
-// fieldWorker adds blocks by their columns if these have the values that the parser would find, otherwise by matches.
-type fieldWorker struct {
-	matchWorker
-	fields *engine.Fields
-}
-
-// Columns adds the matches of a block.
-func (w *fieldWorker) Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (bool, error) {
-	worker, ok := w.worker.(engine.FieldWorker)
-	if !ok {
-		return false, nil
-	}
-	fields, ok := w.streams.fieldBlock(t.Segment.Name.Service, &t.Block, sel, cols, w.fields)
-	if !ok || fields.Records == 0 || sel.Count == 0 {
-		return ok, nil
-	}
-	return worker.AddFields(fields)
 }
 
 // blockFilter rejects blocks in which a filter, or matchers of attributes and of sources, keep no record; nil if there are neither a filter

@@ -114,6 +114,8 @@ func (c *collecting) Add(r *engine.Record) error {
 	return nil
 }
 
+func (c *collecting) AddFields(*engine.FieldBlock) (bool, error) { return false, nil }
+
 // Each begins again with new workers if records have moved.
 func TestEachRestarts(t *testing.T) {
 	t.Parallel()
@@ -151,6 +153,8 @@ func TestEachEnds(t *testing.T) {
 type failingAt struct{ err error }
 
 func (f failingAt) Add(*engine.Record) error { return f.err }
+
+func (f failingAt) AddFields(*engine.FieldBlock) (bool, error) { return false, nil }
 
 // Copies of segments in several stores are found once, with compaction in one of them too.
 func TestSeveralStores(t *testing.T) {

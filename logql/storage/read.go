@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"logstow/columns"
 	"logstow/logql/engine"
 	"logstow/query"
 	"logstow/query/fetch"
 	"logstow/query/merge"
+	"logstow/query/rowset"
 	"logstow/record"
 )
 
@@ -40,29 +42,41 @@ func (v *View) Each(ctx context.Context, sel engine.Selection, restart func(), n
 	if s == nil || err != nil {
 		return v.complete(err)
 	}
-	if sel.Fields == nil {
-		return v.complete(s.Each(ctx, s.Plan, nil, restart, func() merge.Worker {
-			return &matchWorker{worker: newWorker(), streams: s.streams.newStreams()}
-		}))
+	var fields *engine.Fields
+	var names []columns.Name
+	if sel.Fields != nil {
+		fields = s.streams.withMatchers(sel.Fields)
+		names = columnNames(fields)
 	}
-	fields := s.streams.withMatchers(sel.Fields)
-	return v.complete(s.Each(ctx, s.Plan, columnNames(fields), restart, func() merge.Worker {
-		return &fieldWorker{matchWorker{worker: newWorker(), streams: s.streams.newStreams()}, fields}
+	return v.complete(s.Each(ctx, s.Plan, names, restart, func() merge.Worker {
+		return &worker{newWorker(), s.streams.newStreams(), fields}
 	}))
 }
 
-// matchWorker adds matches to a worker.
-type matchWorker struct {
-	merge.TextOnly
-	worker  engine.Worker
+// worker adds blocks by their columns if these have the values that the parser would find, otherwise by matches.
+type worker struct {
+	engine.Worker
 	streams *streams
+	fields  *engine.Fields // nil if lines are needed
+}
+
+// Columns implements [merge.Worker].
+func (w *worker) Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (bool, error) {
+	if w.fields == nil {
+		return false, nil
+	}
+	block, ok := w.streams.fieldBlock(t.Segment.Name.Service, &t.Block, sel, cols, w.fields)
+	if !ok || block.Records == 0 || sel.Count == 0 {
+		return ok, nil
+	}
+	return w.AddFields(block)
 }
 
 // Text implements [merge.Worker]: it adds a match, unless a matcher rejects it.
-func (w *matchWorker) Text(_ *fetch.Task, origin *query.Segment, line []byte, columns *record.Columns) error {
-	r, err := w.streams.record(origin, line, columns)
+func (w *worker) Text(_ *fetch.Task, origin *query.Segment, line []byte, c *record.Columns) error {
+	r, err := w.streams.record(origin, line, c)
 	if r == nil || err != nil {
 		return err
 	}
-	return w.worker.Add(r)
+	return w.Add(r)
 }
