@@ -1,7 +1,6 @@
 // Package aggregate computes functions of groups of records: the engine of logq stats --compute.
 //
-// An [Aggregation] is made from a [Spec] and tells which fields and conditions of each record it needs. Any number of workers
-// add records, then [Aggregation.Finish] merges their groups. The result does not depend on the number of workers, on which
+// A [Spec] is compiled to a [Plan], which tells what an [Aggregation] needs of each record. Any number of workers add records, then [Aggregation.Finish] merges their groups. The result does not depend on the number of workers, on which
 // worker gets a record, or on the order of records: sums are exact (package exact), first and last follow times and sequences,
 // and whether a quantile or a number of distinct values is approximate depends only on the number of values in its group.
 //
@@ -12,10 +11,7 @@ package aggregate
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
-
-	"logstow/field"
 )
 
 // DefaultMemory is the default of [Options.Memory].
@@ -42,7 +38,7 @@ const (
 
 // Aggregation computes the functions of a Spec. Close it.
 type Aggregation struct {
-	plan    *plan
+	*Plan
 	options Options
 
 	mu      sync.Mutex
@@ -50,37 +46,13 @@ type Aggregation struct {
 	result  *Result
 }
 
-// New makes an aggregation. It returns an error if the Spec is invalid.
-func New(spec Spec, options Options) (*Aggregation, error) {
-	p, err := newPlan(spec)
-	if err != nil {
-		return nil, err
-	}
+// New makes an aggregation.
+func New(p *Plan, options Options) *Aggregation {
 	if options.Memory <= 0 {
 		options.Memory = DefaultMemory
 	}
 	options.Workers = max(options.Workers, 1)
-	return &Aggregation{plan: p, options: options}, nil
-}
-
-// Fields returns the distinct fields that [Record.Values] must have, in this order.
-func (a *Aggregation) Fields() []field.Name { return slices.Clone(a.plan.fields) }
-
-// Conditions returns the functions whose Expr [Record.Holds] must have, in this order: one for each distinct Expr.
-func (a *Aggregation) Conditions() []Function { return slices.Clone(a.plan.conditions) }
-
-// Ordered reports whether [Record.Sequence] is needed.
-func (a *Aggregation) Ordered() bool { return a.plan.ordered }
-
-// Timed reports whether [Record.Time] is needed: for a time step, first and last, and for a rate without a range.
-func (a *Aggregation) Timed() bool {
-	return a.plan.step >= 0 || a.plan.ordered || !a.plan.bounded() &&
-		slices.ContainsFunc(a.plan.Compute, func(f Function) bool { return f.Kind == Rate })
-}
-
-// CountsOnly reports whether all functions only count records, so that [Worker.AddCount] may be used.
-func (a *Aggregation) CountsOnly() bool {
-	return !slices.ContainsFunc(a.plan.stats, func(s stat) bool { return s.statType != holds{} })
+	return &Aggregation{Plan: p, options: options}
 }
 
 // Worker makes a worker. Safe for concurrent use.
@@ -88,7 +60,7 @@ func (a *Aggregation) Worker() *Worker {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limit := int64(float64(a.options.Memory)*tablesPart) / int64(a.options.Workers)
-	w := newWorker(a.plan, min(max(limit, minLimit), maxArena), a.options.Dir)
+	w := newWorker(a.Plan, min(max(limit, minLimit), maxArena), a.options.Dir)
 	a.workers = append(a.workers, w)
 	return w
 }
@@ -98,7 +70,7 @@ func (a *Aggregation) Worker() *Worker {
 func (a *Aggregation) Finish(ctx context.Context) (*Result, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	groups, err := newGroups(a.plan, a.workers)
+	groups, err := newGroups(a.Plan, a.workers)
 	if err != nil {
 		return nil, err
 	}

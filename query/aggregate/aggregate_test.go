@@ -73,9 +73,18 @@ func spec(t *testing.T, by, compute string) Spec {
 	return s
 }
 
+// begin begins an aggregation of a Spec.
+func begin(s Spec, o Options) (*Aggregation, error) {
+	p, err := Compile(s)
+	if err != nil {
+		return nil, err
+	}
+	return New(p, o), nil
+}
+
 func start(t *testing.T, s Spec) (*Aggregation, *Worker) {
 	t.Helper()
-	a, err := New(s, Options{Dir: t.TempDir()})
+	a, err := begin(s, Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +138,10 @@ func TestNeeds(t *testing.T) {
 		}
 		a, _ := start(t, s)
 		var conditions []string
-		for _, f := range a.Conditions() {
+		for _, f := range a.Conditions {
 			conditions = append(conditions, f.Expr)
 		}
-		if got := fmt.Sprint(fieldNames(a.Fields()), strings.Join(conditions, " "), a.Ordered(), a.Timed(), a.CountsOnly()); got != fmt.Sprint(c.fields, c.conditions, c.ordered, c.timed, c.onlyCount) {
+		if got := fmt.Sprint(fieldNames(a.Fields), strings.Join(conditions, " "), a.Ordered, a.Timed(), a.CountsOnly()); got != fmt.Sprint(c.fields, c.conditions, c.ordered, c.timed, c.onlyCount) {
 			t.Errorf("%s, %s: %s", c.by, c.compute, got)
 		}
 	}
@@ -315,7 +324,7 @@ func TestLongKeys(t *testing.T) {
 func TestSpillErrors(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
-	a, err := New(spec(t, "f", "count"), Options{Dir: missing})
+	a, err := begin(spec(t, "f", "count"), Options{Dir: missing})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,20 +10,20 @@ import (
 
 // Batch has records of a block by columns.
 type Batch struct {
-	// Set has the values of [Aggregation.Fields], in that order. If the Spec needs times, so does the set; the Spec's range must be
+	// Set has the values of [Plan.Fields], in that order. If the Spec needs times, so does the set; the Spec's range must be
 	// bounded and contain all records, and time steps must be whole seconds.
 	*rowset.Set
-	// Holds has, for each of [Aggregation.Conditions], whether it is true for each record of the block.
+	// Holds has, for each of [Plan.Conditions], whether it is true for each record of the block.
 	Holds [][]bool
 }
 
 // maxCodes is the maximum number of combinations of keys with which the records of a batch are added by group.
 const maxCodes = 1 << 14
 
-// AddBatch adds the records of a batch. The aggregation must not be [Aggregation.Ordered]. Errors are those of [Worker.Add].
+// AddBatch adds the records of a batch. The aggregation must not be [Plan.Ordered]. Errors are those of [Worker.Add].
 func (w *Worker) AddBatch(b *Batch) error {
 	if w.batch == nil {
-		w.batch = &batcher{entries: make([]entryNumbers, len(w.fields))}
+		w.batch = &batcher{entries: make([]entryNumbers, len(w.Fields))}
 	}
 	x := w.batch
 	x.operands = x.operands[:0]

@@ -17,7 +17,7 @@ func benchmarkAdd(b *testing.B, by, compute string, keys int) {
 	r := rand.New(rand.NewPCG(1, 2))
 	records := make([]Record, 1<<16)
 	for i := range records {
-		for _, f := range a.Fields() {
+		for _, f := range a.Fields {
 			v := message.Value{Kind: message.String, Text: fmt.Appendf(nil, "/api/v1/%d", r.IntN(keys))}
 			if f.Field == "took" {
 				v = message.Value{Kind: message.Number, Text: strconv.AppendInt(nil, int64(r.ExpFloat64()*100), 10)}
@@ -47,7 +47,7 @@ func newAggregation(t testing.TB, by, compute string) *Aggregation {
 	if s.Compute, err = ParseCompute([]string{compute}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(s, Options{Dir: t.TempDir()})
+	a, err := begin(s, Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (r *Result) build(ctx context.Context) error {
 	}
 	b := newRowBuilder(r)
 	if err := r.each(ctx, func(t *table, group ref) error {
-		if !r.key.parse(r.plan, t.key(group), t.flags(group), r.Pivot >= 0) {
+		if !r.key.parse(r.Plan, t.key(group), t.flags(group), r.Pivot >= 0) {
 			return errCorrupt
 		}
 		if kept != nil && !kept[string(r.key.others)] {
@@ -50,17 +50,17 @@ func (r *Result) top(ctx context.Context) (map[string]bool, error) {
 
 // rank ranks the groups of the keys other than the step with a sorter that keeps only the first ones.
 func (r *Result) rank(ctx context.Context, sorter *spill.Sorter) (map[string]bool, error) {
-	ranked := newSingle(r.plan)
+	ranked := newSingle(r.Plan)
 	put := func(t *table, group ref) error {
 		var k rowKey
-		k.parse(r.plan, t.key(group), t.flags(group), false) // the key has neither step nor pivot
+		k.parse(r.Plan, t.key(group), t.flags(group), false) // the key has neither step nor pivot
 		k.stepped = false
 		r.Groups++
 		r.sortKey = r.appendSortKey(r.sortKey[:0], &k, r.finish(t, group, r.To-r.From))
 		return sorter.Put(r.sortKey, k.others)
 	}
 	if err := r.each(ctx, func(t *table, group ref) error {
-		if !r.key.parse(r.plan, t.key(group), t.flags(group), r.Pivot >= 0) {
+		if !r.key.parse(r.Plan, t.key(group), t.flags(group), r.Pivot >= 0) {
 			return errCorrupt
 		}
 		if !ranked.has(r.key.others) {

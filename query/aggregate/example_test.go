@@ -19,16 +19,17 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	a, err := aggregate.New(aggregate.Spec{By: by, Compute: compute, Pivot: -1}, aggregate.Options{Dir: os.TempDir()})
+	plan, err := aggregate.Compile(aggregate.Spec{By: by, Compute: compute, Pivot: -1})
 	if err != nil {
 		log.Fatal(err)
 	}
+	a := aggregate.New(plan, aggregate.Options{Dir: os.TempDir()})
 	defer a.Close()
 
 	w := a.Worker() // one for each goroutine
-	rec := aggregate.Record{Values: make([]message.Value, len(a.Fields()))}
+	rec := aggregate.Record{Values: make([]message.Value, len(a.Fields))}
 	for _, msg := range []string{`route=/a took=0.1`, `route=/a took=0.2`, `route=/b took=7`} {
-		for i, f := range a.Fields() {
+		for i, f := range a.Fields {
 			rec.Values[i] = message.NewFinder(f.Field).Find([]byte(msg))
 		}
 		if err := w.Add(&rec); err != nil {

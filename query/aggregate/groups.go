@@ -8,7 +8,7 @@ import (
 
 // groups merges the groups of all workers. They can be read several times.
 type groups struct {
-	*plan
+	*Plan
 	workers []*Worker
 	// refs are the sorted groups of every worker, if nothing was spilled.
 	refs [][]uint64
@@ -21,8 +21,8 @@ type groups struct {
 }
 
 // newGroups prepares the groups of workers. If any worker has spilled, all spill, because the result needs the memory.
-func newGroups(p *plan, workers []*Worker) (*groups, error) {
-	g := &groups{plan: p, workers: workers, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields))}
+func newGroups(p *Plan, workers []*Worker) (*groups, error) {
+	g := &groups{Plan: p, workers: workers, ignored: make([]uint64, len(p.Fields)), seen: make([]bool, len(p.Fields))}
 	for i, w := range workers {
 		w.in, w.batch = input{}, nil // they refer to the memory of the last records
 		if i == 0 || w.from < g.from {
@@ -64,7 +64,7 @@ func (g *groups) each(ctx context.Context, f func(t *table, group ref) error) er
 			cursors = append(cursors, &tableCursor{table: w.table, refs: g.refs[i]})
 		}
 	}
-	one := newSingle(g.plan)
+	one := newSingle(g.Plan)
 	err := spill.Merge(cursors, func(key, payload []byte) error {
 		if !one.has(key) {
 			if err := one.flush(f); err != nil {
@@ -91,7 +91,7 @@ type single struct {
 
 const singleMemory = 1 << 20
 
-func newSingle(p *plan) *single { return &single{table: newTable(p, singleMemory)} }
+func newSingle(p *Plan) *single { return &single{table: newTable(p, singleMemory)} }
 
 // has reports whether the group has a key.
 func (s *single) has(key []byte) bool {

@@ -52,7 +52,7 @@ func manyGroups(n int) error {
 	if err != nil {
 		return err
 	}
-	a, err := New(Spec{By: by, Compute: compute, Sort: sort, Pivot: -1}, Options{Workers: workers})
+	a, err := begin(Spec{By: by, Compute: compute, Sort: sort, Pivot: -1}, Options{Workers: workers})
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func TestLongMemory(t *testing.T) {
 // Groups beyond what can have an address are spilled, however much memory is allowed.
 func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
-	a, err := New(spec(t, "k", "count"), Options{Memory: 1 << 50})
+	a, err := begin(spec(t, "k", "count"), Options{Memory: 1 << 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func TestSpecErrors(t *testing.T) {
 		"invalid --by: more than 32 keys":                    {By: many, Pivot: -1},
 		"invalid --sort: the key of --pivot is not a column": {By: many[:1], Pivot: 0, Sort: []Order{{Key: 0, Function: -1}}},
 	} {
-		if _, err := New(s, Options{}); err == nil || err.Error() != strings.TrimRight(want, " ") {
+		if _, err := Compile(s); err == nil || err.Error() != strings.TrimRight(want, " ") {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

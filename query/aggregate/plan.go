@@ -47,27 +47,34 @@ type stat struct {
 	input  int // index into Record.Values, or into Record.Holds for holds
 }
 
-// plan is a compiled Spec. Immutable.
-type plan struct {
+// Plan is a compiled Spec. Immutable.
+type Plan struct {
 	Spec
-	fields     []field.Name
-	conditions []Function // one for each different Expr
+	// Fields are the distinct fields that [Record.Values] must have, in this order.
+	Fields []field.Name
+	// Conditions are the functions whose Expr [Record.Holds] must have, in this order: one for each distinct Expr.
+	Conditions []Function
+	// Ordered is set if [Record.Sequence] is needed.
+	Ordered bool
+	// Step is the length of time steps; zero if no key of By is one.
+	Step field.Step
+
 	stats      []stat
 	functions  []functionType // by function of Compute
 	ofFunction []int          // for each function, an index into stats; -1 if it only needs the number of records
 	width      int            // size of a group's state in bytes
-	numeric    []int          // indexes into fields: those read as numbers
-	ordered    bool
+	numeric    []int          // indexes into Fields: those read as numbers
 
 	keys  []int // indexes into By, without step and pivot
 	step  int   // index into By, -1 for none
-	keyOf []int // for each key of By, an index into fields; -1 for the step
+	keyOf []int // for each key of By, an index into Fields; -1 for the step
 }
 
 const maxKeys = 32
 
-func newPlan(spec Spec) (*plan, error) {
-	p := &plan{Spec: spec, step: -1}
+// Compile compiles a Spec. It returns an error if the Spec is invalid.
+func Compile(spec Spec) (*Plan, error) {
+	p := &Plan{Spec: spec, step: -1}
 	if len(p.Compute) == 0 {
 		p.Compute = []Function{{Header: "count", Kind: Count, typed: "count"}}
 	}
@@ -88,7 +95,7 @@ func newPlan(spec Spec) (*plan, error) {
 			return nil, fmt.Errorf("%q occurs in --by and in --compute", k.Header)
 		}
 		if !k.Step.IsZero() {
-			p.step = i
+			p.step, p.Step = i, k.Step
 			p.keyOf = append(p.keyOf, -1)
 			continue
 		}
@@ -123,28 +130,28 @@ func newPlan(spec Spec) (*plan, error) {
 }
 
 // field returns the index of a field, which is added if it is new.
-func (p *plan) field(f field.Name) int {
-	if i := slices.Index(p.fields, f); i >= 0 {
+func (p *Plan) field(f field.Name) int {
+	if i := slices.Index(p.Fields, f); i >= 0 {
 		return i
 	}
-	p.fields = append(p.fields, f)
-	return len(p.fields) - 1
+	p.Fields = append(p.Fields, f)
+	return len(p.Fields) - 1
 }
 
 // number marks a field as read as a number.
-func (p *plan) number(field int) {
+func (p *Plan) number(field int) {
 	if !slices.Contains(p.numeric, field) {
 		p.numeric = append(p.numeric, field)
 	}
 }
 
 // function returns the index of the stat of a function, -1 if it only needs the number of records.
-func (p *plan) function(f Function, of functionType) int {
+func (p *Plan) function(f Function, of functionType) int {
 	if f.Expr != "" {
-		i := slices.IndexFunc(p.conditions, func(o Function) bool { return o.Expr == f.Expr })
+		i := slices.IndexFunc(p.Conditions, func(o Function) bool { return o.Expr == f.Expr })
 		if i < 0 {
-			i = len(p.conditions)
-			p.conditions = append(p.conditions, f)
+			i = len(p.Conditions)
+			p.Conditions = append(p.Conditions, f)
 		}
 		return p.stat(holds{}, i)
 	}
@@ -152,7 +159,7 @@ func (p *plan) function(f Function, of functionType) int {
 		return -1
 	}
 	if _, ordered := of.stat.(edge); ordered {
-		p.ordered = true
+		p.Ordered = true
 	}
 	input := p.field(f.Field)
 	if of.numeric {
@@ -162,7 +169,7 @@ func (p *plan) function(f Function, of functionType) int {
 }
 
 // stat returns the index of a stat, which is added if it is new.
-func (p *plan) stat(of statType, input int) int {
+func (p *Plan) stat(of statType, input int) int {
 	for i := range p.stats {
 		s := &p.stats[i]
 		if s.input != input {
@@ -182,11 +189,24 @@ func (p *plan) stat(of statType, input int) int {
 	return len(p.stats) - 1
 }
 
-// bounded reports whether the range is given.
-func (p *plan) bounded() bool { return p.From != 0 || p.To != 0 }
+// Timed reports whether [Record.Time] is needed: for a time step, first and last, and for a rate without a range.
+func (p *Plan) Timed() bool { return p.step >= 0 || p.Ordered || p.RatesRecords() }
+
+// RatesRecords reports whether there is a rate whose range depends on the times of the records.
+func (p *Plan) RatesRecords() bool {
+	return !p.Bounded() && slices.ContainsFunc(p.Compute, func(f Function) bool { return f.Kind == Rate })
+}
+
+// CountsOnly reports whether all functions only count records, so that [Worker.AddCount] may be used.
+func (p *Plan) CountsOnly() bool {
+	return !slices.ContainsFunc(p.stats, func(s stat) bool { return s.statType != holds{} })
+}
+
+// Bounded reports whether the range is given.
+func (p *Plan) Bounded() bool { return p.From != 0 || p.To != 0 }
 
 // ranksGroups reports whether Limit applies to groups over the whole range instead of rows.
-func (p *plan) ranksGroups() bool { return p.Limit > 0 && p.step >= 0 && len(p.keys) > 0 }
+func (p *Plan) ranksGroups() bool { return p.Limit > 0 && p.step >= 0 && len(p.keys) > 0 }
 
 // fills reports whether steps without records get a row.
-func (p *plan) fills() bool { return p.step >= 0 && len(p.keys) == 0 }
+func (p *Plan) fills() bool { return p.step >= 0 && len(p.keys) == 0 }

@@ -163,7 +163,7 @@ func randomRecords(r *rand.Rand, s *Spec, n int) []*refRecord {
 func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers int, limit int64) (rows []string, result *Result) {
 	t.Helper()
 	dir := t.TempDir()
-	a, err := New(s, Options{Workers: workers, Dir: dir})
+	a, err := begin(s, Options{Workers: workers, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,10 +181,10 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 		group.Go(func() {
 			for _, rec := range part {
 				in := Record{Time: rec.time, Sequence: []byte(rec.sequence)}
-				for _, f := range a.Fields() {
+				for _, f := range a.Fields {
 					in.Values = append(in.Values, rec.values[name(f)])
 				}
-				for _, f := range a.Conditions() {
+				for _, f := range a.Conditions {
 					in.Holds = append(in.Holds, rec.holds[f.Expr])
 				}
 				if err := w.Add(&in); err != nil {
@@ -199,7 +199,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 		t.Fatal(err)
 	}
 	for i, c := range result.Columns {
-		if s.Pivot >= 0 && i%len(a.plan.Compute) == 0 {
+		if s.Pivot >= 0 && i%len(a.Plan.Compute) == 0 {
 			text := actual(c.Pivot).text
 			if c.Pivot.IsNumber() {
 				text = string(c.Pivot.Append(nil))

@@ -75,7 +75,7 @@ type Row struct {
 // newResult makes an empty result. Sorting takes up to twice the memory.
 func newResult(g *groups, dir string, memory int64) *Result {
 	r := &Result{groups: g, Total: g.total, From: g.From, To: g.To, Approximate: make([]bool, len(g.Compute))}
-	if !g.bounded() && g.total > 0 {
+	if !g.Bounded() && g.total > 0 {
 		r.From, r.To = g.from, g.to+1
 	}
 	if g.total > 0 { // clocks that are ahead may make records later than To
@@ -86,14 +86,14 @@ func newResult(g *groups, dir string, memory int64) *Result {
 			r.Keys = append(r.Keys, k)
 		}
 	}
-	for i, f := range g.fields {
+	for i, f := range g.Fields {
 		if !g.seen[i] && f.Fixed == "" {
 			r.Unseen = append(r.Unseen, f)
 		}
 	}
 	for i, n := range g.ignored {
 		if n > 0 {
-			r.Ignored = append(r.Ignored, Ignored{g.fields[i], n})
+			r.Ignored = append(r.Ignored, Ignored{g.Fields[i], n})
 		}
 	}
 	limit := g.Limit
@@ -130,7 +130,7 @@ func (r *Result) finish(t *table, group ref, duration int64) []Value {
 }
 
 // empty returns the values of the functions for no records.
-func (p *plan) empty() []Value {
+func (p *Plan) empty() []Value {
 	functions := make([]Value, len(p.Compute))
 	for i, f := range p.Compute {
 		if f.Kind == Count {
@@ -178,13 +178,13 @@ func (r *Result) Found() iter.Seq2[Row, error] {
 func (r *Result) read(row *Row, payload []byte, empty []Value) error {
 	in := &wire.Reader{Rest: payload}
 	flags := uint32(in.Uvarint())
-	if !r.key.parse(r.plan, in.Text(), flags, false) {
+	if !r.key.parse(r.Plan, in.Text(), flags, false) {
 		return errCorrupt
 	}
 	row.Keys = row.Keys[:0]
 	for i := range r.By {
 		if i != r.Pivot {
-			row.Keys = append(row.Keys, r.key.value(r.plan, i))
+			row.Keys = append(row.Keys, r.key.value(r.Plan, i))
 		}
 	}
 	for i := range row.Values {

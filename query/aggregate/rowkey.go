@@ -20,7 +20,7 @@ type rowKey struct {
 }
 
 // parse decodes a key; pivot is set if the key has a pivot key. It is not ok if the key is malformed.
-func (k *rowKey) parse(p *plan, key []byte, flags uint32, pivot bool) bool {
+func (k *rowKey) parse(p *Plan, key []byte, flags uint32, pivot bool) bool {
 	*k = rowKey{flags: flags, texts: k.texts[:0]}
 	r := &wire.Reader{Rest: key}
 	for range p.keys {
@@ -49,7 +49,7 @@ func readKey(r *wire.Reader) []byte {
 }
 
 // value returns the value of a key of By other than the pivot key.
-func (k *rowKey) value(p *plan, key int) Value {
+func (k *rowKey) value(p *Plan, key int) Value {
 	if key == p.step {
 		return Value{Kind: Time, Int: k.step}
 	}

@@ -46,7 +46,7 @@ func (p *pivot) header(f Function, functions int) string {
 }
 
 func newRowBuilder(r *Result) *rowBuilder {
-	return &rowBuilder{Result: r, row: newSingle(r.plan), pivots: map[string]*pivot{}}
+	return &rowBuilder{Result: r, row: newSingle(r.Plan), pivots: map[string]*pivot{}}
 }
 
 // add adds a group, whose decoded key is b.key.
@@ -98,7 +98,7 @@ func (b *rowBuilder) pivot() (*pivot, error) {
 func (b *rowBuilder) endRow() error {
 	return b.row.flush(func(t *table, group ref) error {
 		var k rowKey
-		if !k.parse(b.plan, t.key(group), t.flags(group), false) {
+		if !k.parse(b.Plan, t.key(group), t.flags(group), false) {
 			return errCorrupt
 		}
 		err := b.put(&k, b.finish(t, group, b.duration(&k)))
@@ -123,21 +123,21 @@ func (b *rowBuilder) duration(k *rowKey) int64 {
 	if !k.stepped {
 		return b.To - b.From
 	}
-	return min(b.To, b.By[b.step].Step.End(k.step, b.Zone)) - max(b.From, k.step)
+	return min(b.To, b.Step.End(k.step, b.Zone)) - max(b.From, k.step)
 }
 
 // put puts a row with the current cells, after rows for the steps without records before it.
 func (b *rowBuilder) put(k *rowKey, functions []Value) error {
 	if b.fills() {
 		if !b.filled && b.fillsRange() {
-			b.next, b.filled = b.By[b.step].Step.Start(b.From, b.Zone), true
+			b.next, b.filled = b.Step.Start(b.From, b.Zone), true
 		}
 		if b.filled {
 			if err := b.fill(k.step); err != nil {
 				return err
 			}
 		}
-		b.next, b.filled = b.By[b.step].Step.End(k.step, b.Zone), true
+		b.next, b.filled = b.Step.End(k.step, b.Zone), true
 	}
 	return b.write(k, functions, b.columns, b.cells)
 }
@@ -147,12 +147,12 @@ const maxEmpty = 10_000
 
 // fillsRange reports whether steps without records at the ends of the range get a row.
 func (b *rowBuilder) fillsRange() bool {
-	return b.bounded() && b.By[b.step].Step.Count(b.From, b.To) <= maxEmpty
+	return b.Bounded() && b.Step.Count(b.From, b.To) <= maxEmpty
 }
 
 // fill puts rows for steps without records, before a step.
 func (b *rowBuilder) fill(before int64) error {
-	if b.By[b.step].Step.Count(b.next, before) > maxEmpty {
+	if b.Step.Count(b.next, before) > maxEmpty {
 		return nil
 	}
 	empty := b.empty()
@@ -162,7 +162,7 @@ func (b *rowBuilder) fill(before int64) error {
 		if err := b.write(&k, empty, 0, nil); err != nil {
 			return err
 		}
-		b.next = b.By[b.step].Step.End(b.next, b.Zone)
+		b.next = b.Step.End(b.next, b.Zone)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (b *rowBuilder) end() error {
 	switch {
 	case b.fills() && b.fillsRange():
 		if !b.filled {
-			b.next = b.By[b.step].Step.Start(b.From, b.Zone)
+			b.next = b.Step.Start(b.From, b.Zone)
 		}
 		return b.fill(b.To)
 	case len(b.By) == 0 && b.rows == 0:

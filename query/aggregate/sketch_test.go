@@ -183,18 +183,18 @@ func FuzzMerge(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		one := newSingle(a.plan)
+		one := newSingle(a.Plan)
 		one.start([]byte{0})
 		if err := one.table.merge(one.group, data); err != nil {
 			return
 		}
 		encoded := one.table.encode(nil, one.group)
-		other := newSingle(a.plan)
+		other := newSingle(a.Plan)
 		other.start([]byte{0})
 		if err := other.table.merge(other.group, encoded); err != nil {
 			t.Fatalf("%x as %x: %v", data, encoded, err)
 		}
-		none, err := newGroups(a.plan, nil)
+		none, err := newGroups(a.Plan, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,8 +231,8 @@ func TestApproximatePrinted(t *testing.T) {
 		s.Pivot, s.Limit = c.pivot, c.limit
 		a, w := start(t, s)
 		for i := range ExactDistinct + 1 {
-			rec := Record{Time: int64(i%2) * 1e9, Values: make([]message.Value, len(a.Fields()))}
-			for n, f := range a.Fields() {
+			rec := Record{Time: int64(i%2) * 1e9, Values: make([]message.Value, len(a.Fields))}
+			for n, f := range a.Fields {
 				switch f.Field {
 				case "method":
 					rec.Values[n] = text("GET")

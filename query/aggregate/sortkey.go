@@ -44,7 +44,7 @@ func appendBucket(dst, bound []byte) []byte {
 
 // appendSortKey appends the sort key of a row: the items of --sort, then the step, the buckets, the first function descending, and the
 // keys bytewise. It omits the step if r has none, and then also the buckets: r is a group that is ranked over the whole range.
-func (p *plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
+func (p *Plan) appendSortKey(dst []byte, r *rowKey, functions []Value) []byte {
 	if p.ByKeys {
 		return appendTexts(dst, r.texts)
 	}

@@ -27,11 +27,11 @@ type Record struct {
 	// Time is in Unix nanoseconds.
 	Time int64
 	// Sequence orders records of the same time bytewise; it must be unique among these. It is used only if
-	// [Aggregation.Ordered].
+	// [Plan.Ordered].
 	Sequence []byte
-	// Values are the values of [Aggregation.Fields], in that order.
+	// Values are the values of [Plan.Fields], in that order.
 	Values []message.Value
-	// Holds reports for each of [Aggregation.Conditions], in that order, whether it is true; false if it is unknown.
+	// Holds reports for each of [Plan.Conditions], in that order, whether it is true; false if it is unknown.
 	Holds []bool
 }
 

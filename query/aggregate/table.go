@@ -16,7 +16,7 @@ import (
 // A group in the arena is the length of the key (4 bytes), flags (4), the key padded to 8 bytes, and the state. A state is the
 // number of records (8), and the stats of the plan at their offsets.
 type table struct {
-	*plan
+	*Plan
 	memory
 	// index is a hash table with open addressing. A slot has the upper half of the hash and the group's ref; 0 is free.
 	index  []uint64
@@ -28,8 +28,8 @@ const (
 	groupHeader = 8
 )
 
-func newTable(p *plan, limit int64) *table {
-	return &table{plan: p, memory: memory{arena: newArena(limit)}, index: make([]uint64, minIndex)}
+func newTable(p *Plan, limit int64) *table {
+	return &table{Plan: p, memory: memory{arena: newArena(limit)}, index: make([]uint64, minIndex)}
 }
 
 // size is the approximate memory of the groups in bytes.

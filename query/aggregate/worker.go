@@ -12,7 +12,7 @@ import (
 
 // Worker adds records. Not safe for concurrent use.
 type Worker struct {
-	*plan
+	*Plan
 	table *table
 	runs  *spill.Runs
 	limit int64
@@ -57,10 +57,10 @@ const (
 	minFull  = 1 << 20
 )
 
-func newWorker(p *plan, limit int64, dir string) *Worker {
+func newWorker(p *Plan, limit int64, dir string) *Worker {
 	return &Worker{
-		plan: p, table: newTable(p, limit), runs: spill.NewRuns(dir), limit: limit,
-		in: input{numbers: make([]exact.Number, len(p.fields)), isNum: make([]bool, len(p.fields))}, ignored: make([]uint64, len(p.fields)), seen: make([]bool, len(p.fields)),
+		Plan: p, table: newTable(p, limit), runs: spill.NewRuns(dir), limit: limit,
+		in: input{numbers: make([]exact.Number, len(p.Fields)), isNum: make([]bool, len(p.Fields))}, ignored: make([]uint64, len(p.Fields)), seen: make([]bool, len(p.Fields)),
 		from: math.MaxInt64, to: math.MinInt64,
 	}
 }
@@ -68,7 +68,7 @@ func newWorker(p *plan, limit int64, dir string) *Worker {
 // Add adds a record. It fails if a temporary file cannot be written; the aggregation must then be closed.
 func (w *Worker) Add(rec *Record) error { return w.AddCount(rec, 1) }
 
-// AddCount adds n records that differ in nothing that is needed. It requires [Aggregation.CountsOnly]: other functions would use
+// AddCount adds n records that differ in nothing that is needed. It requires [Plan.CountsOnly]: other functions would use
 // the values of one record only.
 func (w *Worker) AddCount(rec *Record, n uint64) error {
 	w.readNumbers(rec)
@@ -149,9 +149,8 @@ func (w *Worker) stepOf(at int64) int64 {
 		return 0
 	}
 	if at = w.StepTime(at); at < w.stepFrom || at >= w.stepTo {
-		step := w.By[w.step].Step
-		w.stepFrom = step.Start(at, w.Zone)
-		w.stepTo = step.End(w.stepFrom, w.Zone)
+		w.stepFrom = w.Step.Start(at, w.Zone)
+		w.stepTo = w.Step.End(w.stepFrom, w.Zone)
 	}
 	return w.stepFrom
 }

@@ -6,7 +6,6 @@ import (
 	"logstow/query/match"
 	"logstow/query/source"
 
-	"logstow/field"
 	"logstow/record"
 )
 
@@ -14,21 +13,12 @@ import (
 type answerable struct {
 	*Computation
 	matcher *match.Matcher
-	// step is the time step; zero if there is none.
-	step field.Step
 }
 
 // samePeriod reports whether two times are in the same time step.
 func (a *answerable) samePeriod(from, to int64) bool {
-	start := func(at int64) int64 { return a.step.Start(a.spec.StepTime(at), a.zone()) }
-	return a.step.IsZero() || start(from) == start(to)
-}
-
-func (a *answerable) zone() *time.Location {
-	if a.spec.Zone == nil {
-		return time.UTC
-	}
-	return a.spec.Zone
+	start := func(at int64) int64 { return a.plan.Step.Start(a.plan.StepTime(at), a.plan.Zone) }
+	return a.plan.Step.IsZero() || start(from) == start(to)
 }
 
 // answers reports whether a segment's metadata and footer may suffice. They do not for an output of compaction with excluded inputs, or
@@ -48,5 +38,5 @@ func (a *answerable) minuteInRange(at int64) bool {
 
 // countedMinute reports whether a record at a time was counted with its minute, in a segment that answers accepts.
 func (a *answerable) countedMinute(at int64) bool {
-	return !a.step.IsZero() && a.minuteInRange(at)
+	return !a.plan.Step.IsZero() && a.minuteInRange(at)
 }

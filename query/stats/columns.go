@@ -15,7 +15,7 @@ import (
 
 // columnNames returns the names of the columns that the computation needs; not ok if columns cannot suffice.
 func (c *Computation) columnNames() (names []columns.Name, ok bool) {
-	if c.ordered || slices.ContainsFunc(c.conditions.Programs, func(p *where.Program) bool { return !match.Columnar(p) }) {
+	if c.plan.Ordered || slices.ContainsFunc(c.conditions.Programs, func(p *where.Program) bool { return !match.Columnar(p) }) {
 		return nil, false
 	}
 	for _, name := range c.values {
@@ -31,8 +31,7 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 		names = columns.AddNames(names, match.ColumnsOf(p)...)
 	}
 	if c.timed {
-		step := slices.IndexFunc(c.spec.By, func(k aggregate.Key) bool { return !k.Step.IsZero() })
-		if step < 0 || !c.spec.By[step].Step.Seconds() || c.spec.From == 0 && c.spec.To == 0 {
+		if c.plan.Step.IsZero() || !c.plan.Step.Seconds() || !c.plan.Bounded() {
 			return nil, false
 		}
 		names = columns.AddNames(names, columns.Name{Fixed: field.Time})
@@ -42,10 +41,10 @@ func (c *Computation) columnNames() (names []columns.Name, ok bool) {
 
 // Columns implements [merge.Worker].
 func (w *worker) Columns(t *fetch.Task, sel rowset.Selected, cols rowset.Columns) (ok bool, err error) {
-	if w.timed && t.Block.End >= w.spec.To {
+	if w.timed && t.Block.End >= w.plan.To {
 		return false, nil
 	}
-	if w.footers != nil && w.footers.answers(t.Segment) && !w.footers.step.IsZero() {
+	if w.footers != nil && w.footers.answers(t.Segment) && !w.plan.Step.IsZero() {
 		return false, nil // some of the minutes of the block were counted
 	}
 	service := t.Segment.Name.Service

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,32 +15,32 @@ import (
 
 // Computation computes functions of the records that a query selects. Immutable.
 type Computation struct {
-	spec aggregate.Spec
+	plan *aggregate.Plan
 	// conditions are on records whose fields of the message are first those of the aggregation.
 	conditions where.Conditions
 	// values are the fields of the aggregation, in its order.
 	values []columns.Name
-	// timed is set if the times of records are needed, ordered if their order is.
-	timed, ordered bool
+	// timed is set if the times of records are needed.
+	timed bool
 	// messages is set if the messages of records are needed.
 	messages bool
 }
 
 // Compile compiles a spec. Relative times in conditions are relative to now. A mistake in the spec wraps [match.ErrSelection].
 func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
-	a, err := aggregate.New(spec, aggregate.Options{})
+	plan, err := aggregate.Compile(spec)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", match.ErrSelection, err)
 	}
-	c := &Computation{spec: spec, timed: a.Timed(), ordered: a.Ordered()}
-	for _, f := range a.Fields() {
+	c := &Computation{plan: plan, timed: plan.Timed()}
+	for _, f := range plan.Fields {
 		c.values = append(c.values, columns.Name{Fixed: f.Fixed, Field: f.Field})
 		c.timed = c.timed || f.Fixed == field.Time
 		if f.Fixed == "" {
 			c.conditions.Names = append(c.conditions.Names, f.Field)
 		}
 	}
-	for _, f := range a.Conditions() {
+	for _, f := range plan.Conditions {
 		program, err := where.Compile(f.Expr, now)
 		if err != nil {
 			return nil, fmt.Errorf("%w: --compute: condition from character %d on: %w", match.ErrSelection, f.ExprAt, err)
@@ -50,13 +49,10 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 		c.timed = c.timed || program.Timed()
 	}
 	c.messages = len(c.conditions.Names) > 0 || slices.Contains(c.values, columns.Name{Fixed: field.Message})
-	return c, errors.Join(err, a.Close())
+	return c, nil
 }
 
 // needsOrigin reports whether the segment in which a record was written is needed.
 func (c *Computation) needsOrigin() bool {
-	if c.ordered {
-		return true
-	}
-	return slices.Contains(c.values, columns.Name{Fixed: field.Instance}) || slices.ContainsFunc(c.conditions.Programs, (*where.Program).Instanced)
+	return c.plan.Ordered || slices.Contains(c.values, columns.Name{Fixed: field.Instance}) || slices.ContainsFunc(c.conditions.Programs, (*where.Program).Instanced)
 }

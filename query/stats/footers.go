@@ -27,7 +27,7 @@ type fromFooters struct {
 
 // newFromFooters returns nil unless footers suffice for the computation.
 func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregation) *fromFooters {
-	if !all.CountsOnly() || !s.Matcher.TimeAndLevelOnly() || c.ratesRecords() ||
+	if !c.plan.CountsOnly() || !s.Matcher.TimeAndLevelOnly() || c.plan.RatesRecords() || !c.plan.Step.IsZero() && !c.plan.Step.Minutes() ||
 		slices.ContainsFunc(c.conditions.Programs, func(p *where.Program) bool { return !p.LevelOnly() }) {
 		return nil
 	}
@@ -36,20 +36,7 @@ func newFromFooters(c *Computation, s *merge.Scheduler, all *aggregate.Aggregati
 			return nil
 		}
 	}
-	a := &answerable{Computation: c, matcher: s.Matcher}
-	for _, key := range c.spec.By {
-		if !key.Step.IsZero() {
-			if a.step = key.Step; !a.step.Minutes() {
-				return nil
-			}
-		}
-	}
-	return &fromFooters{answerable: a, Scheduler: s, counts: newWorker(c, all, s.Matcher)}
-}
-
-// ratesRecords reports whether there is a rate whose range depends on the times of the records.
-func (c *Computation) ratesRecords() bool {
-	return c.spec.From == 0 && c.spec.To == 0 && slices.ContainsFunc(c.spec.Compute, func(f aggregate.Function) bool { return f.Kind == aggregate.Rate })
+	return &fromFooters{answerable: &answerable{c, s.Matcher}, Scheduler: s, counts: newWorker(c, all, s.Matcher)}
 }
 
 // add adds counts of records of a segment, at a time.
@@ -85,7 +72,7 @@ func (f *fromFooters) unanswered(ctx context.Context, segments []*source.Segment
 			if f.countedByParts(o) {
 				continue
 			}
-			if o.Footer != nil && !f.step.IsZero() && f.answers(o.Segment) {
+			if o.Footer != nil && !f.plan.Step.IsZero() && f.answers(o.Segment) {
 				f.addMinutes(o.Segment, o.Footer)
 			}
 			for _, t := range o.Tasks {
@@ -139,7 +126,7 @@ func (f *fromFooters) countedByFooter(t *fetch.Task) bool {
 	if !f.answers(t.Segment) {
 		return false
 	}
-	if !f.step.IsZero() {
+	if !f.plan.Step.IsZero() {
 		// Only the minutes at the ends of the range may be partly in it.
 		m := f.Matcher
 		first, last := max(t.Block.Start, m.From), min(t.Block.End, m.To-1)

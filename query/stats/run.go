@@ -3,12 +3,10 @@ package stats
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"logstow/query/aggregate"
 	"logstow/query/fetch"
-	"logstow/query/match"
 	"logstow/query/merge"
 	"logstow/query/source"
 )
@@ -29,15 +27,12 @@ func (c *Computation) Run(ctx context.Context, s *merge.Scheduler, segments []*s
 	if names, ok := c.columnNames(); ok {
 		s = s.WithColumns(names)
 	}
-	all, err := aggregate.New(c.spec, aggregate.Options{Memory: memory, Workers: s.Workers() + 1, Dir: dir})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", match.ErrSelection, err)
-	}
+	all := aggregate.New(c.plan, aggregate.Options{Memory: memory, Workers: s.Workers() + 1, Dir: dir})
 	tasks, footers := s.AllBlocks(segments), newFromFooters(c, s, all)
 	if footers != nil {
 		tasks = func(ctx context.Context) iter.Seq[*fetch.Task] { return footers.unanswered(ctx, segments) }
 	}
-	err = s.Work(ctx, tasks, c.needsOrigin(), func() merge.Worker {
+	err := s.Work(ctx, tasks, c.needsOrigin(), func() merge.Worker {
 		w := newWorker(c, all, s.Matcher)
 		if footers != nil {
 			w.footers = footers.answerable

@@ -52,7 +52,7 @@ func (w *worker) Text(t *fetch.Task, origin *source.Segment, line []byte, column
 	if err != nil || w.counted && w.footers.countedMinute(at) {
 		return err
 	}
-	if w.ordered {
+	if w.plan.Ordered {
 		w.position++
 		w.record.Sequence = merge.AppendPosition(w.record.Sequence[:0], origin, t.Block.Index, w.position)
 	}

@@ -90,10 +90,11 @@ func Start() time.Time { return time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC) }
 // is true.
 func Compute(tb testing.TB, spec aggregate.Spec, interval time.Duration, messages []string) *aggregate.Result {
 	tb.Helper()
-	a, err := aggregate.New(spec, aggregate.Options{Dir: tb.TempDir()})
+	plan, err := aggregate.Compile(spec)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	a := aggregate.New(plan, aggregate.Options{Dir: tb.TempDir()})
 	tb.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			tb.Error(err)
@@ -102,10 +103,10 @@ func Compute(tb testing.TB, spec aggregate.Spec, interval time.Duration, message
 	w := a.Worker()
 	for i, msg := range messages {
 		rec := aggregate.Record{Time: Start().Add(time.Duration(i) * interval).UnixNano(), Sequence: fmt.Appendf(nil, "%09d", i)}
-		for _, f := range a.Fields() {
+		for _, f := range a.Fields {
 			rec.Values = append(rec.Values, message.NewFinder(f.Field).Find([]byte(msg)))
 		}
-		for range a.Conditions() {
+		for range a.Conditions {
 			rec.Holds = append(rec.Holds, string(message.NewFinder("ok").Find([]byte(msg)).Text) == "true")
 		}
 		if err := w.Add(&rec); err != nil {
