@@ -234,24 +234,24 @@ func (b *budget) align(n int, s string, left bool) (string, error) {
 }
 
 func printFunctions(f map[string]any, b *budget) {
-	// checked limits the arguments of a function whose result is at most factor times as long.
-	checked := func(factor int, do func(args ...any) string) func(args ...any) (string, error) {
+	// checked limits the arguments of a function whose result is at most as long.
+	checked := func(do func(args ...any) string) func(args ...any) (string, error) {
 		return func(args ...any) (string, error) {
 			size := 0
 			for _, a := range args {
 				size += printedSize(a)
 			}
-			if err := b.fits(factor, size); err != nil {
+			if err := b.fits(1, size); err != nil {
 				return "", err
 			}
 			return b.text(do(args...))
 		}
 	}
-	f["print"] = checked(1, fmt.Sprint)
-	f["println"] = checked(1, fmt.Sprintln)
-	f["html"] = checked(1, template.HTMLEscaper)
-	f["js"] = checked(1, template.JSEscaper)
-	f["urlquery"] = checked(1, template.URLQueryEscaper)
+	f["print"] = checked(fmt.Sprint)
+	f["println"] = checked(fmt.Sprintln)
+	f["html"] = checked(template.HTMLEscaper)
+	f["js"] = checked(template.JSEscaper)
+	f["urlquery"] = checked(template.URLQueryEscaper)
 	f["printf"] = func(layout string, args ...any) (string, error) {
 		// Each verb prints at most all of its argument, as wide as the numbers of the layout.
 		size, longest, number := len(layout), 0, 0

@@ -72,7 +72,7 @@ func bindJSON(p *Processor) step {
 		known, err := j.values(object)
 		if !known {
 			j.last, j.shape, j.behind = &j.root, &j.shapes, 0
-			_, err = j.object(object, 0, &j.root, 1)
+			err = j.object(object, 0, &j.root, 1)
 		}
 		if err != nil && err != errFound { //nolint:errorlint // no error wraps it
 			p.fail(jsonError, err.Error())
@@ -121,35 +121,34 @@ func isScalar(value []byte) bool {
 	return string(value) == "true" || string(value) == "false" || string(value) == "null"
 }
 
-// object sets the labels of the object at b[i], and returns the offset after it.
-func (j *jsonParser) object(b []byte, i int, parent *key, depth int) (end int, err error) {
+// object sets the labels of the object at b[i].
+func (j *jsonParser) object(b []byte, i int, parent *key, depth int) error {
 	if depth > maxDepth {
-		return 0, errDepth
+		return errDepth
 	}
 	for m := message.ObjectAt(b, i); ; {
 		name, value, done, err := nextMember(&m)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if done {
-			end, _ = m.Close()
-			if depth == 1 {
+			if end, _ := m.Close(); depth == 1 {
 				j.learn(b, end, end, nil)
 			}
-			return end, nil
+			return nil
 		}
 		k := j.p.child(parent, j.last, name, unescapeJSON)
 		j.last = k
 		start := m.Offset() - len(value)
 		if value[0] == '{' && k.inner {
-			if _, err := j.object(b, start, k, depth+1); err != nil {
-				return 0, err
+			if err := j.object(b, start, k, depth+1); err != nil {
+				return err
 			}
 			continue
 		}
 		j.learn(b, start, m.Offset(), k)
 		if err := j.set(k, value); err != nil {
-			return 0, err
+			return err
 		}
 	}
 }

@@ -137,12 +137,10 @@ func (p *parser) accept(symbol string) bool {
 	return true
 }
 
-func (p *parser) expect(symbol, where string) token {
-	t := p.peek()
+func (p *parser) expect(symbol, where string) {
 	if !p.accept(symbol) {
 		p.unexpected(fmt.Sprintf("%q %s", symbol, where))
 	}
-	return t
 }
 
 func (p *parser) expectEnd() {
