@@ -195,7 +195,7 @@ func (m *model) readPlan(k shelfPair) (p readPlan) {
 	found, err := planner.Find(m.ctx)
 	m.must(err)
 	slices.SortFunc(found, source.Compare)
-	f := reading.NewFetcher(m.matcher, rec, findings, false, m.run.o.TempDir, nil)
+	f := reading.NewFetcher(m.matcher, rec, findings, false, false, m.run.o.TempDir, nil)
 	certify := func(s *source.Segment) error {
 		if m.off("verify") {
 			return nil

@@ -96,10 +96,7 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 			q.recorder.Problem(p)
 		}
 	}
-	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.TempDir, opts.Processors)
-	if opts.NoColumns {
-		q.fetcher = q.fetcher.WithoutColumns()
-	}
+	q.fetcher = fetch.NewFetcher(m, q.recorder, q.findings, opts.Plan == PlanIndex, opts.NoColumns, opts.TempDir, opts.Processors)
 	return q, nil
 }
 

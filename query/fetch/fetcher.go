@@ -67,11 +67,11 @@ type worker struct {
 // maxKept is the maximum size of a buffer that is reused for the next block.
 const maxKept = 4 << 20
 
-// NewFetcher makes a fetcher. indexed is set if the segments were planned by the index, which may be stale. Temporary files
-// are created in tempDir; "" is the system's directory. processors limit it together with other fetchers; nil is no limit.
-func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed bool, tempDir string, processors *Processors) *Fetcher {
+// NewFetcher makes a fetcher. indexed is set if the segments were planned by the index, which may be stale; noColumns if it must not
+// read columns. Temporary files are created in tempDir; "" is the system's directory. processors limit it together with other fetchers; nil is no limit.
+func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed, noColumns bool, tempDir string, processors *Processors) *Fetcher {
 	f := &Fetcher{
-		Recorder: rec, findings: found, indexed: indexed, processors: processors, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
+		Recorder: rec, findings: found, indexed: indexed, noColumns: noColumns, processors: processors, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
 		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{}, parsersNoted: &sync.Map{},
 	}
 	return f.With(m)
@@ -136,13 +136,6 @@ func (f *Fetcher) checksOf(s *source.Segment, b segment.Block) match.Checks {
 func (f *Fetcher) Interruptible(interrupt func(cause error)) *Fetcher {
 	other := *f
 	other.interrupt = interrupt
-	return &other
-}
-
-// WithoutColumns returns a fetcher that reads no columns.
-func (f *Fetcher) WithoutColumns() *Fetcher {
-	other := *f
-	other.noColumns = true
 	return &other
 }
 
