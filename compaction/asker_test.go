@@ -16,6 +16,8 @@ import (
 	"logstow/query/output"
 	"logstow/query/patterns"
 	"logstow/query/report"
+	"logstow/query/sorting"
+	"logstow/query/stats"
 	"logstow/record"
 	"logstow/store"
 )
@@ -120,7 +122,7 @@ func (a *asker) ask(sel query.Selection, o query.Options) map[string]string {
 		})
 	}
 	for _, items := range orders {
-		order, err := query.ParseSort(strings.Split(items, "|"))
+		order, err := sorting.Parse(strings.Split(items, "|"))
 		if err != nil {
 			a.tb.Fatal(err)
 		}
@@ -205,7 +207,7 @@ func (a *asker) distinct(q *query.Query, p *query.Plan, text string) string {
 // countBy counts the records of a plan by keys.
 func countBy(tb testing.TB, q *query.Query, p *query.Plan, by ...string) *aggregatetest.Counts {
 	tb.Helper()
-	c, err := query.Compute(aggregatetest.Count(tb, by, nil), time.Time{})
+	c, err := stats.Compile(aggregatetest.Count(tb, by, nil), time.Time{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -234,7 +236,7 @@ func functions(tb testing.TB, q *query.Query, p *query.Plan, sel query.Selection
 	if spec.Compute, err = aggregate.ParseCompute([]string{compute}); err != nil {
 		tb.Fatal(err)
 	}
-	c, err := query.Compute(spec, time.Time{})
+	c, err := stats.Compile(spec, time.Time{})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"logstow/message"
 	"logstow/query/aggregate"
 	"logstow/query/cache"
+	"logstow/query/stats"
 
 	"logstow/internal/test/testrand"
 	"logstow/record"
@@ -86,7 +87,7 @@ func (w *world) gotFunctions(sel Selection, opts Options, by, compute []string) 
 	if spec.Compute, err = aggregate.ParseCompute(append([]string{"count as n"}, compute...)); err != nil {
 		w.t.Fatal(err)
 	}
-	c, err := Compute(spec, time.Time{})
+	c, err := stats.Compile(spec, time.Time{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,15 +1,10 @@
 package query
 
 import (
-	"context"
-	"time"
-
-	"logstow/query/aggregate"
 	"logstow/query/explain"
 	"logstow/query/fieldstats"
 	"logstow/query/match"
 	"logstow/query/merge"
-	"logstow/query/plan"
 	"logstow/query/sorting"
 	"logstow/query/source"
 	"logstow/query/stats"
@@ -61,26 +56,5 @@ var (
 	ErrBudget = source.ErrBudget
 )
 
-// Compute compiles a spec for [Query.Stats]. Relative times in conditions are relative to now. A mistake in the spec wraps
-// [ErrSelection].
-func Compute(spec aggregate.Spec, now time.Time) (*Computation, error) {
-	return stats.Compile(spec, now)
-}
-
-// ParseSort parses the items of an order, each NAME [asc|desc]: NAME is a fixed field or one of the message.
-func ParseSort(items []string) (*SortOrder, error) { return sorting.Parse(items) }
-
 // ReadOnly returns the reading half of a store.
 func ReadOnly(s store.Store) Store { return source.ReadOnly(s) }
-
-// Services returns the services of a store, in order of name.
-func Services(ctx context.Context, s Store) ([]string, error) { return plan.Services(ctx, s) }
-
-// SelectedServices returns the selected services of a store, in order of name. If the selection has no globs, it returns its
-// services without a request, and they may not exist in the store.
-func SelectedServices(ctx context.Context, s Store, sel *Selection) ([]string, error) {
-	return plan.SelectedServices(ctx, s, sel)
-}
-
-// StoreEmpty returns the reason for an empty result if no store has a service.
-func StoreEmpty() Reason { return explain.StoreEmpty() }

@@ -10,6 +10,7 @@ import (
 
 	"logstow/internal/test/aggregatetest"
 	"logstow/internal/test/querytest"
+	"logstow/query/stats"
 
 	"logstow/record"
 )
@@ -53,7 +54,7 @@ func TestStatsOfAnyMemory(t *testing.T) {
 // countBy counts the records of a plan by keys.
 func countBy(t testing.TB, q *Query, p *Plan, by []string, zone *time.Location) *aggregatetest.Counts {
 	t.Helper()
-	c, err := Compute(aggregatetest.Count(t, by, zone), time.Time{})
+	c, err := stats.Compile(aggregatetest.Count(t, by, zone), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"logstow/internal/test/effort"
 	"logstow/internal/test/heap"
+	"logstow/query/sorting"
 
 	"logstow/internal/test/querytest"
 	"logstow/message"
@@ -28,7 +29,7 @@ import (
 // sorted are the lines of a query in an order.
 func sorted(t testing.TB, q *Query, p *Plan, items ...string) []string {
 	t.Helper()
-	order, err := ParseSort(items)
+	order, err := sorting.Parse(items)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestSortAgreesWithReference(t *testing.T) {
 				direction := []string{"", " asc", " desc", "  DESC"}[rnd.IntN(4)]
 				items, by, down = append(items, name+direction), append(by, name), append(down, strings.Contains(strings.ToLower(direction), "desc"))
 			}
-			if _, err := ParseSort(items); err != nil {
+			if _, err := sorting.Parse(items); err != nil {
 				continue // the same twice
 			}
 			slices.SortStableFunc(want, func(a, b string) int {
@@ -242,7 +243,7 @@ func TestSortMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order, err := ParseSort([]string{"n desc"})
+	order, err := sorting.Parse([]string{"n desc"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestSortEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order, err := ParseSort([]string{"k1"})
+	order, err := sorting.Parse([]string{"k1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,18 +331,18 @@ func TestParseSort(t *testing.T) {
 		"5m": "5m is a time step, not a field of a record", "a up": `a up: a name cannot contain " " (at character 2)`, "": "a name is empty",
 		"a|a": "a is named twice", "a desc|a": "a is named twice", "(a)": "a name cannot contain",
 	} {
-		if _, err := ParseSort(strings.Split(text, "|")); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if _, err := sorting.Parse(strings.Split(text, "|")); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	order, err := ParseSort([]string{`field("a desc") desc`, "desc", "level", "a\tasc"})
+	order, err := sorting.Parse([]string{`field("a desc") desc`, "desc", "level", "a\tasc"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if name, ok := order.Field(); !ok || name != "a desc" {
 		t.Errorf("ordered by %q, %t", name, ok)
 	}
-	if order, err = ParseSort([]string{"level", "a"}); err != nil {
+	if order, err = sorting.Parse([]string{"level", "a"}); err != nil {
 		t.Fatal(err)
 	}
 	if name, ok := order.Field(); ok {

@@ -15,6 +15,7 @@ import (
 	"logstow/internal/test/querytest"
 	"logstow/message"
 	"logstow/query/aggregate"
+	"logstow/query/stats"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -200,7 +201,7 @@ func TestFunctionsLeaveNoFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Compute(aggregate.Spec{By: keys, Pivot: -1}, time.Time{})
+	c, err := stats.Compile(aggregate.Spec{By: keys, Pivot: -1}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

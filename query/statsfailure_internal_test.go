@@ -12,6 +12,7 @@ import (
 	"logstow/internal/test/aggregatetest"
 	"logstow/internal/test/effort"
 	"logstow/internal/test/querytest"
+	"logstow/query/stats"
 	"logstow/record"
 )
 
@@ -49,7 +50,7 @@ func statsEndWithTemporaryFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Compute(aggregatetest.Count(t, []string{"user"}, nil), time.Time{})
+	c, err := stats.Compile(aggregatetest.Count(t, []string{"user"}, nil), time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

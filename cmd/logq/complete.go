@@ -10,6 +10,7 @@ import (
 
 	"logstow/query"
 	"logstow/query/explain"
+	"logstow/query/plan"
 	"logstow/store/open"
 )
 
@@ -69,7 +70,7 @@ func given(words []string, names ...string) (all []string) {
 // listed has none.
 func servicesOf(ctx context.Context, words []string, env environment) (all []string) {
 	eachStore(ctx, words, env, func(ctx context.Context, s query.Store) {
-		names, _ := query.Services(ctx, s)
+		names, _ := plan.Services(ctx, s)
 		all = append(all, names...)
 	})
 	slices.Sort(all)

@@ -10,6 +10,7 @@ import (
 
 	"logstow/field"
 	"logstow/query"
+	"logstow/query/plan"
 )
 
 // Names of fields come from logs, and bash expands the words that it completes from. So only names of characters
@@ -49,7 +50,7 @@ func fieldsOf(ctx context.Context, words []string, env environment, form string)
 // newestFields are the names of the fields in a block of the newest segment of a store; none if it cannot be read.
 func newestFields(ctx context.Context, s query.Store, services []string) (names []string) {
 	sel := query.Selection{Services: services}
-	if all, err := query.SelectedServices(ctx, s, &sel); err != nil || len(all) > maxLookups {
+	if all, err := plan.SelectedServices(ctx, s, &sel); err != nil || len(all) > maxLookups {
 		return nil
 	}
 	sel.From, sel.To = everything()

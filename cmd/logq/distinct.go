@@ -7,6 +7,7 @@ import (
 	"logstow/internal/units"
 	"logstow/query"
 	"logstow/query/output"
+	"logstow/query/sorting"
 )
 
 // readSort reads --sort, --distinct and --memory.
@@ -16,7 +17,7 @@ func (r *request) readSort() (err error) {
 	case !sorted && !distinct:
 		return nil
 	case sorted:
-		if r.sort, err = query.ParseSort(cli.List(r.c, "sort")); err != nil {
+		if r.sort, err = sorting.Parse(cli.List(r.c, "sort")); err != nil {
 			return cli.Usagef("--sort: %w", err)
 		}
 	default:

@@ -192,7 +192,7 @@ func fileReasons(reasons []query.Reason, patterns []string) []query.Reason {
 		}
 	}
 	for i := range reasons {
-		if reasons[i].Code == query.StoreEmpty().Code {
+		if reasons[i].Code == explain.StoreEmpty().Code {
 			reasons[i].Text = "the files contain no lines"
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"logstow/internal/units"
 	"logstow/layout"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/store"
 	"logstow/store/open"
 )
@@ -101,7 +102,7 @@ func (e *environment) archiveOf(c *ucli.Context, l *layout.Layout, spec string, 
 // range has none, because directories of other programs may look like services. given is the layout that was used for reading, if any. It
 // lists the first blobs of each store.
 func withLayouts(ctx context.Context, given string, stores []query.Store, reasons []query.Reason) []query.Reason {
-	empty := func(r query.Reason) bool { return r.Code == query.StoreEmpty().Code }
+	empty := func(r query.Reason) bool { return r.Code == explain.StoreEmpty().Code }
 	unread := func(r query.Reason) bool { return empty(r) || given == "" && r.Code == "range-empty" }
 	if !slices.ContainsFunc(reasons, unread) {
 		return reasons

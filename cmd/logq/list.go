@@ -16,6 +16,7 @@ import (
 	"logstow/internal/jsonlines"
 	"logstow/internal/units"
 	"logstow/query"
+	"logstow/query/explain"
 	"logstow/query/output"
 	"logstow/query/report"
 	"logstow/record"
@@ -48,7 +49,7 @@ func listServices(c *ucli.Context, env environment) error {
 		case err != nil:
 			return err
 		case len(failures) == 0 && len(all) == 0:
-			env.printNone("no services", withLayouts(c.Context, "", stores, []query.Reason{query.StoreEmpty()}))
+			env.printNone("no services", withLayouts(c.Context, "", stores, []query.Reason{explain.StoreEmpty()}))
 			return cli.Exit(cli.NoMatch)
 		case len(failures) == 0:
 			return nil

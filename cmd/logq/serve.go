@@ -23,6 +23,7 @@ import (
 	"logstow/metrics"
 	"logstow/query"
 	"logstow/query/fetch"
+	"logstow/query/plan"
 	"logstow/serve"
 	"logstow/serve/access"
 	"logstow/serve/limits"
@@ -184,7 +185,7 @@ func checkDirectories(ctx context.Context, stores []query.Store) error {
 		if !s.Free {
 			continue
 		}
-		if _, err := query.Services(ctx, s); err != nil {
+		if _, err := plan.Services(ctx, s); err != nil {
 			return fmt.Errorf("cannot serve %s: %w", s.Name, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"logstow/logql/storage"
 	"logstow/logql/syntax"
 	"logstow/query"
+	"logstow/query/plan"
 	"logstow/serve/access"
 	"logstow/serve/limits"
 	"logstow/serve/loki"
@@ -67,7 +68,7 @@ func newServeWatches(ctx context.Context, stores []query.Store, prices *price.Ta
 			watched.Prices = new(prices.OrDefault())
 		} else {
 			watched.Exists = func(ctx context.Context) (bool, error) {
-				_, err := query.Services(ctx, s)
+				_, err := plan.Services(ctx, s)
 				if errors.Is(err, store.ErrNoContainer) {
 					return false, nil
 				}

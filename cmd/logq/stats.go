@@ -15,6 +15,7 @@ import (
 	"logstow/query"
 	"logstow/query/aggregate"
 	"logstow/query/report"
+	"logstow/query/stats"
 )
 
 // tableRows is the default number of groups in a table, time steps and buckets excepted.
@@ -62,7 +63,7 @@ func runStats(c *ucli.Context, env environment) error {
 	if err != nil {
 		return err
 	}
-	computation, err := query.Compute(spec, r.now)
+	computation, err := stats.Compile(spec, r.now)
 	if err != nil {
 		return cli.Usagef("%w", err)
 	}

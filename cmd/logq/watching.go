@@ -15,6 +15,7 @@ import (
 	"logstow/query"
 	"logstow/query/follow"
 	"logstow/query/output"
+	"logstow/query/plan"
 	"logstow/store"
 	"logstow/watch"
 )
@@ -66,11 +67,11 @@ func newWatches(stores []query.Store, sel query.Selection) *watchSet {
 // watchable are the selected services of a store. A directory that does not exist has none: a watch would create it.
 func watchable(ctx context.Context, s query.Store, sel *query.Selection) ([]string, error) {
 	if s.Free {
-		if _, err := query.Services(ctx, s); errors.Is(err, store.ErrNoContainer) {
+		if _, err := plan.Services(ctx, s); errors.Is(err, store.ErrNoContainer) {
 			return nil, nil
 		}
 	}
-	services, err := query.SelectedServices(ctx, s, sel)
+	services, err := plan.SelectedServices(ctx, s, sel)
 	if errors.Is(err, store.ErrNoContainer) {
 		err = nil
 	}

@@ -11,6 +11,7 @@ import (
 	"logstow/logql/labels"
 	"logstow/query"
 	"logstow/query/aggregate"
+	"logstow/query/stats"
 	"logstow/record"
 )
 
@@ -104,7 +105,7 @@ func countComputation(sel engine.Selection, fields []field.Fixed, step time.Dura
 	if step > 0 {
 		spec.By = append(spec.By, aggregate.Key{Header: "step", Step: field.StepOf(step)})
 	}
-	return query.Compute(spec, time.Unix(0, sel.To))
+	return stats.Compile(spec, time.Unix(0, sel.To))
 }
 
 // counts turn rows of a table into counts by labels.

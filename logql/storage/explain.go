@@ -81,7 +81,7 @@ func (x *explanation) reasons(ctx context.Context) (_ []query.Reason, err error)
 		return nil, err
 	}
 	if len(x.services) == 0 {
-		return []query.Reason{query.StoreEmpty()}, nil
+		return []query.Reason{explain.StoreEmpty()}, nil
 	}
 	conditions, reason := x.selection()
 	if reason != nil {
