@@ -244,3 +244,14 @@ func ParseNames(texts []string) ([]Name, error) {
 	}
 	return names, nil
 }
+
+// CutDirection splits off the direction of an item of an order, which follows a blank: asc or desc, "" if there is none.
+func CutDirection(text string) (name, direction string) {
+	text = strings.TrimSpace(text)
+	if i := strings.LastIndexAny(text, " \t\n"); i >= 0 {
+		if direction = strings.ToLower(text[i+1:]); direction == "asc" || direction == "desc" {
+			return strings.TrimSpace(text[:i]), direction
+		}
+	}
+	return text, ""
+}

@@ -118,15 +118,11 @@ func (i item) order(keys []Key, functions []Function) (Order, error) {
 	if o, ok := findOrder(i.Text, keys, functions); ok {
 		return o, nil
 	}
-	name := i.Text
-	if blank := strings.LastIndexAny(name, " \t\n"); blank >= 0 {
-		direction := strings.ToLower(name[blank+1:])
-		if direction == "asc" || direction == "desc" {
-			name = strings.TrimRight(name[:blank], " \t\n")
-			if o, ok := findOrder(name, keys, functions); ok {
-				o.Descending = direction == "desc"
-				return o, nil
-			}
+	name, direction := field.CutDirection(i.Text)
+	if direction != "" {
+		if o, ok := findOrder(name, keys, functions); ok {
+			o.Descending = direction == "desc"
+			return o, nil
 		}
 	}
 	var headers []string

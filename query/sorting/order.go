@@ -6,8 +6,6 @@
 package sorting
 
 import (
-	"strings"
-
 	"logstow/field"
 	"logstow/message"
 	"logstow/record"
@@ -45,9 +43,9 @@ func Parse(texts []string) (*Order, error) {
 	o := &Order{}
 	names := make([]string, len(texts))
 	for i, text := range texts {
-		var it item
-		names[i], it.descending = cutDirection(text)
-		o.items = append(o.items, it)
+		var direction string
+		names[i], direction = field.CutDirection(text)
+		o.items = append(o.items, item{descending: direction == "desc"})
 	}
 	parsed, err := field.ParseRecordNames(names)
 	if err != nil {
@@ -61,20 +59,6 @@ func Parse(texts []string) (*Order, error) {
 		}
 	}
 	return o, nil
-}
-
-// cutDirection splits off a direction, which follows a blank.
-func cutDirection(text string) (name string, descending bool) {
-	text = strings.TrimSpace(text)
-	if i := strings.LastIndexAny(text, " \t"); i >= 0 {
-		switch strings.ToLower(text[i+1:]) {
-		case "desc":
-			return strings.TrimSpace(text[:i]), true
-		case "asc":
-			return strings.TrimSpace(text[:i]), false
-		}
-	}
-	return text, false
 }
 
 // The first byte of the key of a value.
