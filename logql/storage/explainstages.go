@@ -132,9 +132,7 @@ func fieldReason(c syntax.Condition, fields []Field, parsers map[string]bool) *q
 	case text.Matcher.Op != syntax.MatchEqual || f.Cardinality > uint64(len(f.Values)) || slices.Contains(f.Values, text.Matcher.Value):
 		return nil
 	}
-	near := slices.DeleteFunc(explain.Near(text.Matcher.Value, f.Values), func(near string) bool {
-		return !strings.EqualFold(near, text.Matcher.Value) && len(near) < minValue
-	})
+	near := explain.NearValues(text.Matcher.Value, f.Values, true)
 	if len(near) == 0 {
 		return nil
 	}
@@ -142,9 +140,6 @@ func fieldReason(c syntax.Condition, fields []Field, parsers map[string]bool) *q
 	r.Corrections = explain.Alternatives(explain.Fix{Kind: explain.FixValue, Field: name, Old: text.Matcher.Value}, near)
 	return r
 }
-
-// minValue is the minimum length in bytes of a value for which similar ones are suggested.
-const minValue = 4
 
 func missingField(name string, fields []Field, parsers map[string]bool) *query.Reason {
 	names := make([]string, len(fields))

@@ -138,7 +138,7 @@ func (x *explanation) fields() {
 		case !fits(use, most):
 			x.add("field-type", "field %q is %s in %s, not %s%s", use.Field, kindName(most), read, kindName(use.Kind), asKind(use, most))
 		case len(use.Equal) > 0 && !slices.ContainsFunc(use.Equal, func(v string) bool { return slices.Contains(use.values, v) }):
-			near := x.nearValues(use.Equal[0], use.values)
+			near := NearValues(use.Equal[0], use.values, x.sample.all)
 			if len(near) == 0 {
 				continue
 			}
@@ -183,10 +183,10 @@ func (x *explanation) missing(use where.Use) {
 // minValue is the minimum length in bytes of a value for which similar ones are suggested.
 const minValue = 4
 
-// nearValues returns values that the user may have meant: they differ in case, or if the sample is complete, in spelling.
-func (x *explanation) nearValues(value string, values []string) []string {
+// NearValues returns values that the user may have meant: they differ in case, or if values are all, in spelling.
+func NearValues(value string, values []string, all bool) []string {
 	return slices.DeleteFunc(Near(value, values), func(near string) bool {
-		return !strings.EqualFold(near, value) && (!x.sample.all || len(value) < minValue)
+		return !strings.EqualFold(near, value) && (!all || len(value) < minValue)
 	})
 }
 
