@@ -33,7 +33,7 @@ func (e *Engine) Logs(ctx context.Context, query *syntax.LogExpr, p LogParams, e
 		sel.Limit = p.Limit
 	}
 	if len(first) > 0 {
-		if sel.Records, err = compileFilter(first); err != nil {
+		if sel.Records, err = valid(pipeline.CompileFilter(first)); err != nil {
 			return err
 		}
 	}
@@ -93,13 +93,13 @@ type processor interface {
 
 func newProcessor(stages []syntax.Stage, p LogParams) (processor, error) {
 	if p.Unparsed {
-		f, err := compileFilter(stages)
+		f, err := valid(pipeline.CompileFilter(stages))
 		if err != nil {
 			return nil, err
 		}
 		return f.Keeper(), nil
 	}
-	pipe, err := compile(stages, nil, nil)
+	pipe, err := valid(pipeline.Compile(stages, nil, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -110,18 +110,10 @@ func newProcessor(stages []syntax.Stage, p LogParams) (processor, error) {
 	return processor, nil
 }
 
-func compileFilter(stages []syntax.Stage) (*pipeline.Filter, error) {
-	f, err := pipeline.CompileFilter(stages)
+// valid makes the error of compiling stages that of an invalid query.
+func valid[T any](compiled T, err error) (T, error) {
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
+		err = fmt.Errorf("%w: %w", ErrQuery, err)
 	}
-	return f, nil
-}
-
-func compile(stages []syntax.Stage, unwrap *syntax.Unwrap, needed []string) (*pipeline.Pipeline, error) {
-	pipe, err := pipeline.Compile(stages, unwrap, needed)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrQuery, err)
-	}
-	return pipe, nil
+	return compiled, err
 }

@@ -62,7 +62,7 @@ func (ev *evaluation) emptyRange(agg *syntax.RangeAggregation) *vector {
 func (ev *evaluation) rangeGroup(agg *syntax.RangeAggregation, outer *grouper) *grouper {
 	g := ev.rangeLabels(agg, outer)
 	if g.without {
-		g.metadata = slices.DeleteFunc([]string{labels.DetectedLevel, labels.Source}, func(n string) bool { return slices.Contains(g.names, n) })
+		g.metadata = named(g.names).hiddenMetadata()
 	}
 	return g
 }
@@ -124,7 +124,7 @@ func (ev *evaluation) plan(agg *syntax.RangeAggregation, group *grouper) (*range
 		needed = append([]string{}, sortedSet(needed)...) // nil is all labels
 	}
 	var err error
-	if p.pipe, err = compile(p.stages, r.Unwrap, needed); err != nil {
+	if p.pipe, err = valid(pipeline.Compile(p.stages, r.Unwrap, needed)); err != nil {
 		return nil, err
 	}
 	if p.fields = p.requiredFields(); p.fields != nil {

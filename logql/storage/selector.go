@@ -53,8 +53,9 @@ func levelsOf(matchers []*logql.Matcher) (levels record.LevelSet, ok bool) {
 	return levels, levels != 0
 }
 
-// selector is the matchers of a query, by the label that they are about.
+// selector is a simplified log query, with its matchers by the label that they are about.
 type selector struct {
+	stages              []logql.Stage
 	services            []string
 	levels              record.LevelSet
 	instances, ofSource []*logql.Matcher
@@ -69,9 +70,13 @@ func (s *selector) exact() bool { return len(s.instances)+len(s.ofSource)+len(s.
 func (s *selector) instance(name string) bool { return allMatch(s.instances, name) }
 
 // selector sorts the matchers of a selection, and finds the services that they select; nil if no record can match.
-func (v *View) selector(ctx context.Context, sel engine.Selection, matchers []*logql.Matcher) (*selector, error) {
-	sorted := sortMatchers(matchers)
-	s := &selector{instances: sorted[field.Instance], ofSource: sorted[field.Source], attributes: sorted[""]}
+func (v *View) selector(ctx context.Context, sel engine.Selection) (*selector, error) {
+	if v.err != nil || sel.From >= sel.To {
+		return nil, v.err
+	}
+	log := engine.Simplify(sel.Log)
+	sorted := sortMatchers(log.Matchers)
+	s := &selector{stages: log.Stages, instances: sorted[field.Instance], ofSource: sorted[field.Source], attributes: sorted[""]}
 	var ok bool
 	if s.levels, ok = levelsOf(sorted[field.Level]); !ok {
 		return nil, nil //nolint:nilnil // no level is selected

@@ -111,18 +111,11 @@ type selected struct {
 
 // plan finds the segments of a selection; nil if no record can match.
 func (v *View) plan(ctx context.Context, sel engine.Selection) (*selected, error) {
-	if v.err != nil {
-		return nil, v.err
-	}
-	if sel.From >= sel.To {
-		return nil, nil //nolint:nilnil // nothing is selected
-	}
-	log := engine.Simplify(sel.Log)
-	s, err := v.selector(ctx, sel, log.Matchers)
+	s, err := v.selector(ctx, sel)
 	if s == nil || err != nil {
 		return nil, err
 	}
-	return v.planFor(ctx, sel, log, s)
+	return v.planFor(ctx, sel, s)
 }
 
 // servicesPerPlan is the number of services whose segments eachPlan has in memory at a time.
@@ -130,18 +123,14 @@ const servicesPerPlan = 16
 
 // eachPlan calls f with plans of a selection by metadata, each of some of its services; share is their part of all services.
 func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *selected, share float64) error) error {
-	if v.err != nil || sel.From >= sel.To {
-		return v.err
-	}
-	log := engine.Simplify(sel.Log)
-	all, err := v.selector(ctx, sel, log.Matchers)
+	all, err := v.selector(ctx, sel)
 	if all == nil || err != nil {
 		return err
 	}
 	for services := range slices.Chunk(all.services, servicesPerPlan) {
 		some := *all
 		some.services = services
-		s, err := v.planFor(ctx, sel, log, &some)
+		s, err := v.planFor(ctx, sel, &some)
 		if err == nil {
 			err = f(s, float64(len(services))/float64(len(all.services)))
 		}
@@ -152,13 +141,13 @@ func (v *View) eachPlan(ctx context.Context, sel engine.Selection, f func(s *sel
 	return nil
 }
 
-// planFor finds the segments of a selection of a log query, whose matchers are sorted in s.
-func (v *View) planFor(ctx context.Context, sel engine.Selection, log *syntax.LogExpr, s *selector) (*selected, error) {
+// planFor finds the segments of a selection, whose log query is in s.
+func (v *View) planFor(ctx context.Context, sel engine.Selection, s *selector) (*selected, error) {
 	f := filters{whole: true}
 	for _, m := range s.attributes {
 		f.addLabel(&syntax.StringCondition{Matcher: m})
 	}
-	f.add(log.Stages)
+	f.add(s.stages)
 	conditions := f.Selection
 	conditions.Services, conditions.Levels = s.services, s.levels
 	conditions.From, conditions.To, conditions.Newest = time.Unix(0, sel.From), time.Unix(0, sel.To), sel.Newest
