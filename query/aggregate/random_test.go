@@ -199,7 +199,7 @@ func aggregate(t *testing.T, r *rand.Rand, s Spec, records []*refRecord, workers
 		t.Fatal(err)
 	}
 	for i, c := range result.Columns {
-		if s.Pivot >= 0 && i%len(a.Plan.Compute) == 0 {
+		if s.Pivot >= 0 && i%len(a.Compute) == 0 {
 			text := actual(c.Pivot).text
 			if c.Pivot.IsNumber() {
 				text = string(c.Pivot.Append(nil))
