@@ -44,27 +44,20 @@ func (s state) afterBlock(line []byte) (action, state) {
 	return joins, s
 }
 
-// isJavaHeader reports whether a text is the first line of a record of java.util.logging: Nov 20, 2026 3:04:05 PM shop.Orders place.
+// isJavaHeader reports whether a text is the first line of a record of java.util.logging, whose date may be in another language:
+// Nov 20, 2026 3:04:05 PM shop.Orders place.
 func isJavaHeader(text []byte) bool {
-	const shortest = len("Nov 2, 2026 3:04:05 PM")
-	if len(text) < shortest || !isUpper(text[0]) || text[3] != ' ' || bytes.IndexByte(text, '\n') >= 0 {
+	const maxDay, year, clock = 32, " 2026 ", "3:04:05"
+	i := bytes.IndexByte(text[:min(len(text), maxDay)], ',')
+	if i < len("Nov 2") || !isDigit(text[i-1]) || bytes.IndexByte(text, '\n') >= 0 {
 		return false
 	}
-	text = text[len("Nov 2,"):min(len(text), len("Nov 20, 2026 12:04:05 PM "))]
-	return bytes.Contains(text, []byte(" AM ")) || bytes.Contains(text, []byte(" PM "))
-}
-
-// isJavaLevel reports whether a line begins with a level of java.util.logging.
-func isJavaLevel(line []byte) bool {
-	end := bytes.IndexByte(line[:min(len(line), len("WARNING:"))], ':')
-	if end < 0 {
+	rest := text[i+1:]
+	if len(rest) < len(year+clock) || rest[0] != ' ' || !isDigit(rest[1]) || rest[5] != ' ' {
 		return false
 	}
-	switch string(line[:end]) {
-	case "SEVERE", "WARNING", "INFO", "CONFIG", "FINE", "FINER", "FINEST":
-		return true
-	}
-	return false
+	rest = bytes.TrimLeft(rest[len(year):], "0123456789")
+	return len(rest) > len(":04:05") && rest[0] == ':' && rest[3] == ':'
 }
 
 // isSamba reports whether a text begins with the head of a record of Samba: [2026/11/20 15:04:05.123456,  0] server.c:1734(main).

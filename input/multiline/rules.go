@@ -2,6 +2,9 @@ package multiline
 
 import (
 	"bytes"
+	"unicode/utf8"
+
+	"logstow/record/recognize"
 )
 
 // action is the decision about a line after a held event.
@@ -345,7 +348,7 @@ func afterPlain(text, line []byte) (action, state) {
 	if isPostgresField(text, line) {
 		return joins, postgres
 	}
-	if c >= 'A' && c <= 'Z' && isJavaLevel(line) && isJavaHeader(text) {
+	if (isUpper(c) || c >= utf8.RuneSelf) && recognize.IsJavaLevel(line) && isJavaHeader(text) {
 		return joins, plain
 	}
 	return afterException(text, line)

@@ -28,23 +28,31 @@ func onDayDigits(b []byte, i int, year, month, day uint) (moment, int) {
 }
 
 // onDayLoose is onDay for a clock whose parts need not have two digits, 3:04:05 PM
-// or 22:5:9:606: a third colon stands before whole milliseconds. It may lack the second: 3:04 PM, 15:04.
+// or 22:5:9:606: a third colon stands before whole milliseconds. It may lack the second: 3:04 PM, 15:04. Points may separate the
+// parts: 15.04.05.
 func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
 	var part [3]uint
+	sep := byte(':')
 	for k := range part {
 		n := 0
 		for n < 2 && i+n < len(b) && b[i+n]-'0' <= 9 {
 			n++
 		}
-		if n == 0 {
+		if n == 0 || sep == '.' && n == 1 {
 			return moment{}, 0
 		}
 		part[k] = number(b[i : i+n])
 		i += n
 		if k < 2 {
-			if i < len(b) && b[i] == ':' {
+			if i < len(b) && k == 0 && b[i] == '.' {
+				sep = '.'
+			}
+			if i < len(b) && b[i] == sep {
 				i++
 				continue
+			}
+			if sep == '.' {
+				return moment{}, 0
 			}
 			if _, end := halfDay(b, i, 0); k == 0 || n < 2 || end == i && !ends(b, i) && b[i] != 'Z' && b[i] != '+' {
 				return moment{}, 0
@@ -173,23 +181,42 @@ func mayBeHalfDay(b []byte, i int) bool {
 	if c == ' ' {
 		c = b[i+1]
 	}
-	return c|0x20 == 'a' || c|0x20 == 'p'
+	return c|0x20 == 'a' || c|0x20 == 'p' || c == noBreakSpace[0] || c == narrowSpace[0]
 }
 
-// halfDay reads an optional AM or PM at b[i] behind a clock, and returns the second of the day and the end.
-func halfDay(b []byte, i int, second int64) (int64, int) {
-	k := i
-	if k < len(b) && b[k] == ' ' {
-		k++
+// The blanks that browsers and Node write before AM and PM.
+const noBreakSpace, narrowSpace = "\u00a0", "\u202f"
+
+// blankEnd returns the end of a blank at b[i], or i if there is none.
+func blankEnd(b []byte, i int) int {
+	for _, blank := range [...]string{" ", narrowSpace, noBreakSpace} {
+		if len(b) >= i+len(blank) && string(b[i:i+len(blank)]) == blank {
+			return i + len(blank)
+		}
 	}
+	return i
+}
+
+// halfDay reads an optional AM, a.m. or a. m., or PM, at b[i] behind a clock, and returns the second of the day and the end.
+func halfDay(b []byte, i int, second int64) (int64, int) {
+	k := blankEnd(b, i)
 	if k+2 > len(b) || b[k]|0x20 != 'a' && b[k]|0x20 != 'p' {
 		return second, i
 	}
-	n := k + 2 // AM, or a.m.
-	if b[k+1] == '.' && len(b) >= k+4 && b[k+3] == '.' {
-		n = k + 4
+	n := k + 1
+	if b[n] == '.' {
+		n = blankEnd(b, n+1)
 	}
-	if b[n-1]|0x20 != 'm' && (n == k+2 || b[k+2]|0x20 != 'm') || !ends(b, n) {
+	if n == len(b) || b[n]|0x20 != 'm' {
+		return second, i
+	}
+	if n++; b[k+1] == '.' {
+		if n == len(b) || b[n] != '.' {
+			return second, i
+		}
+		n++
+	}
+	if !ends(b, n) {
 		return second, i
 	}
 	const half = 12 * 3600

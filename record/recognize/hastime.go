@@ -19,7 +19,7 @@ func (r *Recognizer) HasTime(line []byte) bool {
 	}
 	order := r.minute.order
 	f := finding{minute: &r.minute, shape: &r.shape}
-	f.line(line)
+	r.readLine(&f, line)
 	r.minute.order = order
 	if r.rules != nil && !f.found {
 		_, f.found = r.rules.moment(&f, line)

@@ -3,6 +3,7 @@ package recognize
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"logstow/record"
 )
@@ -285,6 +286,9 @@ func levelInGroup(b []byte) record.Level {
 	b = trimSpace(b)
 	if len(b) > 0 && b[0]-'0' <= 9 {
 		return clockLevel(b)
+	}
+	if len(b) > 0 && b[0] >= utf8.RuneSelf {
+		return localLevel(b)
 	}
 	if module := bytes.LastIndexByte(b, ':'); module >= 0 && bytes.IndexByte(b, ' ') < 0 {
 		if level := groupWord(b[module+1:]); level != record.None {

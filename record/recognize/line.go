@@ -2,6 +2,7 @@ package recognize
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"logstow/record"
 )
@@ -87,10 +88,13 @@ func (f *finding) line(b []byte) {
 }
 
 // mayBeTitle reports whether what titleEnd knows begins with a byte.
-func mayBeTitle(c byte) bool { return c == '#' || c == '=' || c == 'S' || c == 'L' || c == 'R' }
+func mayBeTitle(c byte) bool { return c == '#' || c == '=' || c-'A' < 26 }
 
 // titleEnd returns the length of the words with which some programs introduce a time.
 func titleEnd(b []byte) int {
+	if end := componentEnd(b); end > 0 {
+		return end
+	}
 	switch b[0] {
 	case '#':
 		if bytes.HasPrefix(b, []byte("####<")) { // WebLogic
@@ -111,8 +115,25 @@ func titleEnd(b []byte) int {
 		return titleOf(b, "Log started: ") + titleOf(b, "Log ended: ") + nodeEnd(b)
 	case 'R':
 		return nodeEnd(b)
+	case 'A':
+		return titleOf(b, "AI: ") // Application Insights' old agent for Java
 	}
 	return 0
+}
+
+// componentEnd returns the offset of the date behind the letter of a component of SAP: M Fri Nov 20 15:04:05 2026.
+func componentEnd(b []byte) int {
+	if len(b) < len("M  Fri Nov 20 15:04:05 2026") || b[1] != ' ' {
+		return 0
+	}
+	i := 2
+	if b[i] == ' ' {
+		i++
+	}
+	if !isWeekday(b[i:]) || b[i+3] != ' ' {
+		return 0
+	}
+	return i
 }
 
 // nodeEnd returns the length of the name of a node of Cisco's IOS XR: RP/0/RSP0/CPU0:Nov 20 15:04:05.123 : ifmgr[7].
@@ -221,6 +242,11 @@ func (f *finding) columns(b []byte, i int) {
 				}
 				i = end
 				break
+			}
+			if f.found && n == 0 && f.level == record.None && (t.upper || t.word < len(b) && b[t.word] >= utf8.RuneSelf) {
+				if f.level, _ = localLevelAt(b, i); f.level != record.None {
+					return
+				}
 			}
 			if b[i] == '#' && f.found && f.level == record.None {
 				f.level = commandLevel(b[i:])

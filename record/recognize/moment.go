@@ -2,7 +2,6 @@ package recognize
 
 import (
 	"logstow/record"
-	"logstow/record/internal/civil"
 )
 
 // moment is a time as written in a line.
@@ -98,6 +97,9 @@ func parseLettered(b []byte) (moment, int) {
 			return monthFirst(b, 0)
 		}
 		if isWeekday(b) {
+			if b[3] == ' ' && b[4]-'0' <= 9 && b[6]-'0' > 9 { // of date, in English locales
+				return dayFirstAt(b, 4)
+			}
 			if b[3] == ' ' && b[4]-'0' <= 9 { // of journalctl -o short-full
 				m, n := yearFirst(b[4:])
 				if m.layout = layoutSyslog; n > 0 {
@@ -259,6 +261,8 @@ func twoDigits(b []byte, order dateOrder) (moment, int) {
 		m, n := withoutYear(b, 6, two(b, 0), two(b, 3))
 		m.layout = layoutLogcat
 		return m, n
+	case sep == '-' && b[5] == '|': // 11-20|15:04:05.123, of Ethereum's programs
+		return withoutYear(b, 6, two(b, 0), two(b, 3))
 	case sep == '-' && b[5] == '-' && b[10] == ' ':
 		// 11-20-2026 15:04:05.123: Splunk's
 		month, day, found := inOrder(two(b, 0), two(b, 3), order)
@@ -269,14 +273,18 @@ func twoDigits(b []byte, order dateOrder) (moment, int) {
 	return moment{}, 0
 }
 
-// yearFirst reads 2015-07-29 17:41:41,536 and similar layouts: the date with '-', '/' or '.', then a space, TAB, 'T' or '_';
-// also 2026-11-20  5:04:05, 2026/11/20 - 15:04:05, 2026-11-20-15.04.05.123456+060 and [2026-11-20][15:04:05].
+// yearFirst reads 2015-07-29 17:41:41,536 and similar layouts: the date with '-', '/' or '.', then a space, TAB, 'T', '|' or '_';
+// also 2026-11-20  5:04:05, 2026-11-20, 15:04:05, 2026-11-20 15.04.05, 2026/11/20 - 15:04:05, 2026-11-20-15.04.05.123456+060 and
+// [2026-11-20][15:04:05].
 func yearFirst(b []byte) (moment, int) {
 	if len(b) >= len("2026 Nov 2 15:04:05") && b[4] == ' ' {
 		return yearAndMonth(b)
 	}
 	if len(b) >= len("2026-Nov-20 15:04:05") && b[4] == '-' && b[8] == '-' && b[11] == ' ' { // of Boost
 		return onDay(b, 12, four(b, 0), monthOf(b[5:]), two(b, 9))
+	}
+	if b[4] == '/' && b[7] != '/' || b[4] == '.' && b[5] == ' ' {
+		return yearLoose(b)
 	}
 	if len(b) < len("2026-11-20 15:04") || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
 		return moment{}, 0
@@ -285,7 +293,7 @@ func yearFirst(b []byte) (moment, int) {
 		return minuteOnly(b)
 	}
 	switch b[10] {
-	case 'T', ' ', 't', '\t', '_':
+	case 'T', ' ', 't', '\t', '_', '|':
 		m, n := onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
 		if n == 0 && b[10] == ' ' {
 			m, n = behindGap(b)
@@ -300,12 +308,42 @@ func yearFirst(b []byte) (moment, int) {
 			return onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
 		}
 		return db2(b)
+	case ',':
+		if b[11] == ' ' { // of Airflow, and of browsers
+			return onDayLoose(b, 12, four(b, 0), two(b, 5), two(b, 8))
+		}
 	case ']':
 		if b[11] == '[' {
 			return onDay(b, 12, four(b, 0), two(b, 5), two(b, 8))
 		}
 	}
 	return moment{}, 0
+}
+
+// yearLoose reads 2026/5/2 15:04:05 and 2026. 5. 2. 15:04:05, as browsers write it.
+func yearLoose(b []byte) (moment, int) {
+	sep, i := b[4], 5
+	var part [2]uint
+	for k := range part {
+		if i < len(b) && b[i] == ' ' && sep == '.' {
+			i++
+		}
+		end := digitsEnd(b, i)
+		if end == i || end > i+2 || end == len(b) || b[end] != sep && (k == 0 || sep == '.') {
+			return moment{}, 0
+		}
+		part[k] = number(b[i:end])
+		if i = end; b[i] == sep {
+			i++
+		}
+	}
+	if i < len(b) && b[i] == ',' {
+		i++
+	}
+	if i >= len(b) || b[i] != ' ' {
+		return moment{}, 0
+	}
+	return onDayLoose(b, i+1, four(b, 0), part[0], part[1])
 }
 
 // behindGap reads a clock behind a date and more than a blank, at b[11]: MariaDB's hour of one digit, apt's, and Gin's.
@@ -386,110 +424,4 @@ func compact(b []byte) (moment, int) {
 		return onDayLoose(b, 9, year, month, day)
 	}
 	return onDayDigits(b, 9, year, month, day)
-}
-
-// dayFirst reads 10/Oct/2000:13:55:36 -0700, 20-Nov-2026 15:04:05 and 20 Nov 2026
-// 15:04:05, the day being of n digits.
-func dayFirst(b []byte, n int) (moment, int) { return dayFirstOf(b, 0, n) }
-
-// dayFirstAt is dayFirst behind a weekday, at b[i].
-func dayFirstAt(b []byte, i int) (moment, int) {
-	n := 2
-	if b[i+1]-'0' > 9 {
-		n = 1
-	}
-	return dayFirstOf(b, i, n)
-}
-
-func dayFirstOf(b []byte, i, n int) (moment, int) {
-	const rest = len("/Oct/2000:13:55:36")
-	if len(b) < i+n+rest {
-		return moment{}, 0
-	}
-	day := number(b[i : i+n])
-	i += n
-	sep := b[i]
-	month := monthOf(b[i+1:])
-	if long := longMonth(b[i+1:]); sep == ' ' && long > 3 { // 20 November 2026 15:04:05
-		i += long - 3
-		if len(b) < i+rest || b[i+4] != ' ' || b[i+9] != ' ' {
-			return moment{}, 0
-		}
-		return onDay(b, i+10, four(b, i+5), month, day)
-	}
-	if month != 0 && sep == ' ' && b[i+4] == ' ' && b[i+7] == ':' { // 20 Nov 15:04:05: ntpd
-		return withoutYear(b, i+5, month, day)
-	}
-	if month == 0 || b[i+4] != sep || b[i+9] != ' ' && b[i+9] != ':' {
-		return moment{}, 0
-	}
-	clock := i + 10
-	if b[i+9] == ':' && b[clock] == ':' { // of Erlang
-		clock++
-	}
-	m, end := onDay(b, clock, four(b, i+5), month, day)
-	switch sep {
-	case '/':
-		m.layout = layoutAccess
-	case '-', ' ':
-	default:
-		return moment{}, 0
-	}
-	return m, end
-}
-
-// monthFirst reads, at b[i]: Jun 14 15:16:01, Jun 09 06:07:04.123456 2005, Jun 9
-// 06:07:04 UTC 2005, Jun 14 2005 15:16:01, and Nov 20, 2026 3:04:05 PM.
-func monthFirst(b []byte, i int) (moment, int) {
-	if len(b) < i+len("Jun") {
-		return moment{}, 0
-	}
-	return behindMonth(b, i+len("Jun"), monthOf(b[i:]))
-}
-
-// behindMonth reads what stands at b[i] behind a month.
-func behindMonth(b []byte, i int, month uint) (moment, int) {
-	const shortest = len(" 9 15:16:01")
-	if len(b) < i+shortest || b[i] != ' ' {
-		return moment{}, 0
-	}
-	if i++; b[i] == ' ' {
-		i++
-	}
-	n := 1
-	if b[i+1]-'0' <= 9 {
-		n = 2
-	}
-	day := number(b[i : i+n])
-	if i += n; b[i] == ',' {
-		i++
-	}
-	if month == 0 || len(b) < i+9 || b[i] != ' ' {
-		return moment{}, 0
-	}
-	i++
-	if year := four(b, i); year < 10000 && b[i+4] == ' ' {
-		return onDayLoose(b, i+5, year, month, day)
-	} else if year < 10000 && b[i+4] == ',' && b[i+5] == ' ' { // in a browser's English
-		return onDayLoose(b, i+6, year, month, day)
-	}
-	second, nano, end := clockAt(b, i)
-	if end == 0 {
-		return moment{}, 0
-	}
-	// Before a year stand AM or PM, and a zone.
-	var m moment
-	ofDay, j := halfDay(b, end, second)
-	if j < len(b) && b[j] == ' ' {
-		j = m.zoneColumn(b, j)
-	}
-	if len(b) >= j+5 && b[j] == ' ' {
-		if year := four(b, j+1); year >= 1970 && year < 2100 && ends(b, j+5) && civil.Valid(int(year), int(month), int(day)) {
-			m.second, m.nano = m.second+ofDay+daySecond(year, month, day), nano
-			return m, j + 5
-		}
-	}
-	m, n = withoutYearAt(b, end, month, day, second, nano)
-	m.layout = layoutSyslog
-	return m, n
 }

@@ -3,6 +3,7 @@ package recognize
 import (
 	"bytes"
 	"strconv"
+	"unicode/utf8"
 
 	"logstow/record"
 	"logstow/record/internal/civil"
@@ -29,6 +30,9 @@ func (f *finding) withoutTime(line []byte) {
 		if bytes.HasPrefix(line[1:], []byte(": file:///")) { // of Kotlin's compiler
 			f.level = letterLevel(line[0] &^ 0x20)
 		}
+	}
+	if f.level == record.None && (line[0] >= utf8.RuneSelf || line[0]-'A' < 26) && IsJavaLevel(line) {
+		f.level, _ = localLevelAt(line, 0)
 	}
 	if f.level == record.None && bytes.IndexByte(line[:min(len(line), maxColumn)], '[') > 0 {
 		f.nccl(line)

@@ -114,9 +114,9 @@ type Recognizer struct {
 	leveler  *parse.Leveler
 	// unwrapped is reused for wrapped lines.
 	unwrapped []byte
-	// plain is reused for lines without their colours.
-	plain       []byte
-	zoneAssumed bool
+	// plain is reused for lines without their colours, english for those with a date in another language.
+	plain, english []byte
+	zoneAssumed    bool
 	// last is the time of the last record whose line contained one.
 	last    int64
 	hasLast bool
@@ -182,7 +182,7 @@ func (r *Recognizer) find(f *finding, line []byte) {
 	if r.shape.read(f, line) {
 		return
 	}
-	f.line(line)
+	line = r.readLine(f, line)
 	// In JSON, the automatic parser finds only numeric levels.
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
@@ -190,6 +190,28 @@ func (r *Recognizer) find(f *finding, line []byte) {
 	if f.level == record.None && f.found && !f.inner && (f.layout == layoutSyslog || f.layout == layoutISO) {
 		f.level = r.textLevel(line)
 	}
+}
+
+// readLine reads a line into f, which is empty. If its date is in another language, it returns the line with the date in English.
+func (r *Recognizer) readLine(f *finding, line []byte) []byte {
+	f.line(line)
+	if f.found {
+		return line
+	}
+	var dst []byte
+	if !f.inner { // otherwise the line may be in r.english
+		dst = r.english[:0]
+	}
+	text := translate(dst, line)
+	if text == nil {
+		return line
+	}
+	if !f.inner {
+		r.english = text
+	}
+	*f = finding{minute: f.minute, shape: f.shape, inner: f.inner}
+	f.line(text)
+	return text
 }
 
 // textLevel returns the level of the text behind a header of syslog, which is read as a line of its own.

@@ -189,8 +189,14 @@ func (f *finding) box(line []byte) {
 //	SEVERE: order failed
 func (f *finding) secondLine(line []byte) {
 	start := bytes.IndexByte(line[:min(len(line), 256)], '\n') + 1
-	if end := wordEnd(line, start); start > 0 && end < len(line) && line[end] == ':' && line[start]-'A' < 26 {
+	if start == 0 || start == len(line) {
+		return
+	}
+	if end := wordEnd(line, start); end < len(line) && line[end] == ':' && line[start]-'A' < 26 {
 		f.level = record.LevelFromAlias(line[start:end])
+	}
+	if f.level == record.None {
+		f.level, _ = localLevelAt(line, start)
 	}
 }
 

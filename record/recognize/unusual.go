@@ -94,11 +94,12 @@ func (f *finding) couchbase(b []byte) {
 	}
 }
 
-// chromium reads [4242:4242:1120/150405.123456:ERROR:bus.cc(399)].
+// chromium reads [4242:4242:1120/150405.123456:ERROR:bus.cc(399)], also without the process and the thread.
 func (f *finding) chromium(b []byte) {
 	end := groupEnd(b, 0)
 	slash := bytes.IndexByte(b[:max(end, 0)], '/')
-	if slash < len("[1:1:1120") || b[slash-5] != ':' || end < slash+len("/150405.1:") {
+	const short = len("[1120")
+	if slash < short || slash > short && b[slash-5] != ':' || end < slash+len("/150405.1:") {
 		return
 	}
 	at := b[slash+1 : end-1]

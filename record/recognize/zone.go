@@ -114,18 +114,26 @@ func (m *moment) zoneName(b []byte, i int) int {
 	if !ends(b, w) {
 		return i
 	}
-	switch minutes := zoneNamed(name); minutes {
-	case zoneUnknown:
+	switch minutes := zoneNamed(name); {
+	case minutes != zoneUnknown && offsetFollows(b, w): // of Java: GMT +0100
+		return m.offset(b, w+1)
+	case minutes == zoneUnknown:
 		if !mayBeZone(name) || !columnFollows(b, w) {
 			return i
 		}
 		m.named = zoneAssumed
-	case zoneAmbiguous:
+	case minutes == zoneAmbiguous:
 		m.named = zoneAssumed
 	default:
 		m.setZone(minutes)
 	}
 	return w
+}
+
+// offsetFollows reports whether behind a blank at b[i] an offset from UTC of four digits stands.
+func offsetFollows(b []byte, i int) bool {
+	return len(b) >= i+len(" +0100") && b[i] == ' ' && (b[i+1] == '+' || b[i+1] == '-') && digitsEnd(b, i+2) == i+len(" +0100") &&
+		new(moment).offset(b, i+1) > 0
 }
 
 // setZone makes the time, which is that of a zone, one in UTC.
