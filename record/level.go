@@ -69,7 +69,7 @@ const maxAlias = 13
 // the vocabulary itself, the names of syslog (emerg, alert, crit, err, warning,
 // notice), of java.util.logging (severe, config, fine, finer, finest) and of .NET
 // (information, verbose, fail, trce, dbug), and the usual short forms (wrn, inf, dbg,
-// ftl; of logrus erro, debu, trac, fata, pani). It returns None for other names and for single letters.
+// ftl; of logrus erro, debu, trac, fata, pani; cut at five letters warni, criti). It returns None for other names and for single letters.
 func LevelFromAlias[T string | []byte](name T) Level {
 	switch string(name) { // the most common names
 	case "info", nameInfo:
@@ -95,7 +95,7 @@ func LevelFromAlias[T string | []byte](name T) Level {
 	switch string(folded[:len(name)]) {
 	case "info", "inf", "information", "informational", "notice", "note", "success", "log":
 		return Info
-	case "warn", "warning", "wrn":
+	case "warn", "warning", "wrn", "warni":
 		return Warn
 	case "error", "err", "severe", "fail", "eror", "erro":
 		return Error
@@ -103,7 +103,7 @@ func LevelFromAlias[T string | []byte](name T) Level {
 		return Debug
 	case "trace", "trc", "trce", "trac", "finer", "finest", "verbose", "vrb":
 		return Trace
-	case "fatal", "ftl", "critical", "crit", "crt", "alert", "emerg", "emergency", "panic", "dpanic", "fata", "pani":
+	case "fatal", "ftl", "critical", "crit", "crt", "alert", "emerg", "emergency", "panic", "dpanic", "fata", "pani", "criti":
 		return Fatal
 	}
 	return None

@@ -18,7 +18,7 @@ func (p *Parser) Leveler() *Leveler {
 }
 
 // Level returns the level of a message by its fields: the status of an access log (see [StatusLevel]), klog's letter, or the number in
-// the member "level" of a JSON message. The number is a syslog severity in a GELF message, 0 to 4 in one of Nextcloud, otherwise a level
+// the member "level" of a JSON message. The number is a syslog severity in a GELF message, 0 to 4 in one of Nextcloud, 1 (critical) to 5 in a resource log of Azure, otherwise a level
 // of pino or bunyan, 10 to 69. With a pattern or a regular expression it is the name of a level in the capture "level" or "severity",
 // otherwise the status in the capture "status". It is not ok if there is none. Package recognize finds levels in other places.
 func (l *Leveler) Level(message []byte) (level record.Level, ok bool) {
@@ -109,7 +109,7 @@ func StatusLevel(status []byte) (level record.Level, ok bool) {
 
 // jsonLevel is the numeric level of a JSON message.
 func jsonLevel(object []byte) (record.Level, bool) {
-	number, gelf, nextcloud := -1, 0, 0
+	number, gelf, nextcloud, azure := -1, 0, 0, 0
 	members := message.Object(object)
 	for name, value, ok := members.Next(); ok; name, value, ok = members.Next() {
 		switch string(name) {
@@ -117,6 +117,8 @@ func jsonLevel(object []byte) (record.Level, bool) {
 			gelf++
 		case "reqId", "app":
 			nextcloud++
+		case "category", "operationName", "resourceId":
+			azure++
 		case "level":
 			if number < 0 {
 				if number = smallNumber(value); number < 0 {
@@ -131,6 +133,8 @@ func jsonLevel(object []byte) (record.Level, bool) {
 		level = record.LevelFromSyslog(number)
 	case number >= 0 && number < 5 && nextcloud == 2:
 		level = record.Debug + record.Level(number)
+	case number >= 1 && number < 6 && azure > 1:
+		level = [...]record.Level{record.Fatal, record.Error, record.Warn, record.Info, record.Trace}[number-1]
 	case number >= 10 && number < 70:
 		level = record.Trace + record.Level(number/10-1)
 	}

@@ -43,8 +43,8 @@ func (s *Splitter) allInner(yield func(string, message.Value) bool) bool {
 	return s.allOf(&s.wrapped.whole, yield)
 }
 
-// LineInside returns the line that a JSON message wraps, with JSON's escapes; nil if there is none. It is the first member named log,
-// message, or body (only as the first member of the message), provided that it is a string in JSON, in a text format, or in logfmt: it
+// LineInside returns the line that a JSON message wraps, with JSON's escapes; nil if there is none. It is the first member named log, Log,
+// message, LogMessage, or body (only as the first member of the message), provided that it is a string in JSON, in a text format, or in logfmt: it
 // starts with two pairs, or is one pair.
 func LineInside(msg []byte) []byte {
 	if len(msg) == 0 || msg[0] != '{' {
@@ -54,7 +54,7 @@ func LineInside(msg []byte) []byte {
 	if bytes.IndexByte(msg, '\\') < 0 && bytes.IndexByte(msg, '=') < 0 && bytes.IndexByte(msg, ']') < 0 {
 		return nil
 	}
-	if !bytes.Contains(msg, []byte(`log"`)) && !bytes.Contains(msg, []byte(`message"`)) && !bytes.Contains(msg[:min(len(msg), maxBefore)], []byte(`body"`)) {
+	if !bytes.Contains(msg, []byte(`og"`)) && !bytes.Contains(msg, []byte(`essage"`)) && !bytes.Contains(msg[:min(len(msg), maxBefore)], []byte(`body"`)) {
 		return nil
 	}
 	members := message.Object(msg)
@@ -68,7 +68,7 @@ func LineInside(msg []byte) []byte {
 			if n > 0 {
 				continue
 			}
-		case "log", "message":
+		case "log", "Log", "message", "LogMessage":
 		default:
 			continue
 		}

@@ -35,6 +35,8 @@ const (
 	fieldRequest          // a request, or a part of it, to which a status belongs
 	fieldStart            // when something began, the time if no other field is
 	fieldTags             // tags, one of which may be a level
+	fieldType             // the type of an event of Kubernetes
+	fieldReason           // its reason
 )
 
 // fieldOf returns the meaning of a field with one of the usual names.
@@ -47,7 +49,7 @@ func fieldOf(name []byte) field {
 		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
 		"time_iso8601", "time_local", "msec", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp",
 		"dt", "ts_ms", "_ts", "_timestamp", "@time", "Date", "DATE", "time_ms", "unix_time", "logged_at", "loggedAt", "log_timestamp", "logTimestamp", "LogTime",
-		"timestamp_utc", "timestampUtc", "TimestampUtc", "time_utc", "utc_time", "UtcTime":
+		"timestamp_utc", "timestampUtc", "TimestampUtc", "time_utc", "utc_time", "UtcTime", "lastTimestamp":
 		return fieldTime
 	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
 		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
@@ -77,7 +79,7 @@ func fieldOf(name []byte) field {
 		return fieldSeverity
 	case "log":
 		return fieldNested
-	case "message":
+	case "message", "Log", "LogMessage":
 		return fieldWrapped
 	case "record":
 		return fieldLoguru
@@ -90,6 +92,10 @@ func fieldOf(name []byte) field {
 		return fieldStart
 	case "tags":
 		return fieldTags
+	case "type", "Type":
+		return fieldType
+	case "reason", "Reason":
+		return fieldReason
 	}
 	return fieldOther
 }
@@ -124,7 +130,18 @@ func (f *finding) field(kind field, name, value []byte) {
 		}
 		return
 	case fieldCategory:
-		f.gateway = isGatewayLog(message.Unquoted(value))
+		f.resource, f.gateway = true, isGatewayLog(message.Unquoted(value))
+		return
+	case fieldType:
+		switch string(message.Unquoted(value)) {
+		case "Normal":
+			f.event = record.Info
+		case "Warning":
+			f.event = record.Warn
+		}
+		return
+	case fieldReason:
+		f.reason = true
 		return
 	case fieldProperties:
 		if value[0] == '{' {
@@ -194,10 +211,13 @@ func (f *finding) tags(value []byte) {
 	}
 }
 
-// statusLevel sets the level of the status of a request, as that of an access log, if there is no other.
+// statusLevel sets the level of the status of a request, as that of an access log, or of the type of an event, if there is no other.
 func (f *finding) statusLevel() {
 	if f.level == record.None && f.request {
 		f.level = f.status
+	}
+	if f.level == record.None && f.reason {
+		f.level = f.event
 	}
 }
 
@@ -404,29 +424,4 @@ func (f *finding) audit(value []byte) {
 			f.setTime(m)
 		}
 	}
-}
-
-// isGatewayLog reports whether a category of Azure's resource logs has requests of a gateway.
-func isGatewayLog(category []byte) bool {
-	switch string(category) {
-	case "ApplicationGatewayAccessLog", "FrontDoorAccessLog", "FrontdoorAccessLog", "AzureCdnAccessLog", "AppServiceHTTPLogs":
-		return true
-	}
-	return false
-}
-
-// propertiesLevel returns the level for the HTTP status in the properties of a gateway's log.
-func propertiesLevel(properties []byte) record.Level {
-	m := message.Object(properties)
-	for name, value, ok := m.Next(); ok; name, value, ok = m.Next() {
-		switch string(name) {
-		case "httpStatus", "httpStatusCode", "httpStatusDetails", "HttpStatus", "HttpStatusCode", "ScStatus", "scStatus":
-		default:
-			continue
-		}
-		if level, ok := parse.StatusLevel(message.Unquoted(value)); ok {
-			return level
-		}
-	}
-	return record.None
 }

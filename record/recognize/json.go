@@ -34,8 +34,8 @@ func (f *finding) object(b []byte) {
 	}
 	f.timeOfParts()
 	f.shape.learn(b, timeAt, levelAt)
-	if f.level == record.None && f.gateway {
-		f.level = propertiesLevel(f.properties)
+	if f.level == record.None && f.resource && f.properties != nil {
+		f.ofProperties()
 	}
 	if f.level == record.None {
 		f.level = f.impliedLevel

@@ -36,6 +36,8 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 			ok, nouns = true, true
 		} else if !ok && next == ' ' && f.found {
 			ok, nouns = isSetOff(b, t, n)
+		} else if !ok && next == ' ' && t.word+2 < len(b) && b[t.word+1] == ':' && b[t.word+2] == ' ' { // MSBuild's error : text
+			ok = !isIndented(b, t.start)
 		}
 	case '\t', '|':
 		ok, nouns = t.upper || fence == next || n == 0 && isLowerLevel(b[t.start:t.word]), true
@@ -99,9 +101,13 @@ func facilityLevel(column []byte) record.Level {
 	return record.None
 }
 
-// commandLevel returns the level of a command in the log of a build: ##[error]text.
+// commandLevel returns the level of a command in the log of a build: ##[error]text, ##vso[task.logissue type=error;]text.
 func commandLevel(b []byte) record.Level {
-	const start = "##["
+	const start, issue = "##[", "##vso[task.logissue "
+	if rest, found := bytes.CutPrefix(b, []byte(issue)); found {
+		_, kind, _ := bytes.Cut(rest[:min(len(rest), maxColumn)], []byte("type="))
+		return groupWord(kind[:wordEnd(kind, 0)])
+	}
 	end := wordEnd(b, min(len(start), len(b)))
 	if end == len(b) || b[end] != ']' || string(b[:len(start)]) != start {
 		return record.None
@@ -148,10 +154,18 @@ func isSetOff(b []byte, t *token, n int) (ok, nouns bool) {
 		return t.word+3 < len(b) && b[t.word+2]-'0' <= 9 && b[t.word+3] == ')', true
 	case b[t.word+1] == ':' && b[t.word+2] == ' ':
 		return true, true
+	case n == 1 && b[t.word+1] == '[' && b[t.word+2]-'A' < 26 && isCapitalized(b, t): // TIBCO's BW.shop-shop Error [BW-Core]
+		return bytes.IndexByte(lastColumn(b[:t.start]), '.') > 0, false
 	case n <= 1 && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]):
 		return nameFollows(b, t.word+1), false
 	}
 	return false, false
+}
+
+// lastColumn returns the column at the end of b, behind which a blank stands.
+func lastColumn(b []byte) []byte {
+	b = bytes.TrimRight(b[max(0, len(b)-maxColumn):], " ")
+	return b[bytes.LastIndexByte(b, ' ')+1:]
 }
 
 // isCapitalized reports whether the word of a token is written like Error.
@@ -310,8 +324,11 @@ func levelInGroup(b []byte) record.Level {
 	if level := groupWord(b[:end]); level != record.None {
 		return level
 	}
-	if string(b) == "EE" || string(b) == "WW" { // of X.org
+	switch {
+	case string(b) == "EE" || string(b) == "WW": // of X.org
 		return letterLevel(b[0])
+	case string(b) == "DEPRECATION WARNING": // of Ansible
+		return record.Warn
 	}
 	return threadLevel(b)
 }

@@ -26,12 +26,18 @@ type finding struct {
 	impliedLevel record.Level
 	// mongo is set if the time was found in MongoDB's form, numeric if a level of one digit was found.
 	mongo, numeric bool
-	// gateway is set for a request of a gateway in Azure's resource logs, whose properties have its status.
-	gateway    bool
-	properties []byte
+	// resource is set for a resource log of Azure, whose properties may have the level, gateway for a request of a gateway, whose
+	// properties have its status.
+	resource, gateway bool
+	properties        []byte
+	// reason is set if a field has the reason of an event of Kubernetes, event is the level of its type.
+	reason bool
+	event  record.Level
 	// request is set if a field belongs to a request, status is the level of its status.
 	request bool
 	status  record.Level
+	// stream is the end of the stream of a line of Cloud Foundry, behind which a line of its own stands.
+	stream int
 	// inner is set for the text behind a header of syslog.
 	inner bool
 	// wrapped is the text of a member that may be a line of its own, still escaped; nil if there is
@@ -123,7 +129,7 @@ func titleEnd(b []byte) int {
 
 // componentEnd returns the offset of the date behind the letter of a component of SAP: M Fri Nov 20 15:04:05 2026.
 func componentEnd(b []byte) int {
-	if len(b) < len("M  Fri Nov 20 15:04:05 2026") || b[1] != ' ' {
+	if len(b) < len("M Fri Nov 20 15:04:05 2026") || b[1] != ' ' {
 		return 0
 	}
 	i := 2
@@ -220,7 +226,9 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if f.level == record.None {
 				f.level = levelInGroup(b[i+1 : end-1])
-				if end == i+3 && letterMayStand(b, i, n, f.found) {
+				if b[i] == '<' && f.layout == layoutClock && n == 1 {
+					f.level = netBackupLevel(b[i+1 : end-1])
+				} else if end == i+3 && letterMayStand(b, i, n, f.found) {
 					f.level = oneLetter(b[i+1])
 				}
 				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
@@ -229,7 +237,19 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			i = end
 		default:
+			if b[i] == '-' && fence == '|' && f.found && n == 0 { // Logback's status: |-INFO in ch.qos.logback
+				i++
+			}
 			t := scanToken(b, i)
+			if f.found && t.upper && f.level == record.None {
+				if isStream(b, t.start, t.word) {
+					f.stream = t.word
+					return
+				}
+				if t.word < len(b) && b[t.word] == '_' && string(b[t.start:t.word]) == "LOG" { // LOG_ERR of blobfuse2
+					f.level = groupWord(b[t.word+1 : wordEnd(b, t.word+1)])
+				}
+			}
 			if f.found && n == 0 && f.level == record.None && b[i] == '*' && t.end > i+2 && b[t.end-1] == '*' { // Sling's *ERROR*
 				f.level = groupWord(b[i+1 : t.end-1])
 			}
@@ -248,7 +268,7 @@ func (f *finding) columns(b []byte, i int) {
 					return
 				}
 			}
-			if b[i] == '#' && f.found && f.level == record.None {
+			if b[i] == '#' && (f.found || n == 0) && f.level == record.None {
 				f.level = commandLevel(b[i:])
 			}
 			if f.found && n <= 1 && f.level == record.None && t.word < len(b) && b[t.word] == ',' && b[t.start]-'a' < 26 {
@@ -264,7 +284,7 @@ func (f *finding) columns(b []byte, i int) {
 			}
 			if !f.found && n == 0 && t.word-t.start == 1 && cupsTime(b, t.word) {
 				f.level = cupsLevel(b[t.start])
-				i = t.end
+				i = t.word
 				break
 			}
 			if t.kind == tokenMixed && b[t.end-1] == ':' && f.level == record.None && (f.found || n == 0) {

@@ -3,6 +3,7 @@ package recognize
 import (
 	"bytes"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"logstow/record"
@@ -83,29 +84,43 @@ const maxMonth = 20
 // foreignMonth returns the English abbreviation of the name of a month, or of its abbreviation, in German, French, Spanish, Italian,
 // Portuguese, Dutch, Swedish, Polish, Russian, Turkish or English; "" if it is none.
 func foreignMonth(word []byte) string {
-	word = bytes.ToLower(word)
-	for _, month := range [...]struct {
-		name  string
-		start []string
-	}{
-		{"Jan", []string{"jan", "ene", "gen", "sty", "янв", "oca"}},
-		{"Feb", []string{"feb", "fev", "fév", "lut", "фев", "şub"}},
-		{"Mar", []string{"mar", "mär", "mrz", "mrt", "мар"}},
-		{"Apr", []string{"apr", "avr", "abr", "kwi", "апр", "nis"}},
-		{"May", []string{"may", "mai", "mei", "mag", "maj", "мая", "май"}},
-		{"Jun", []string{"jun", "juin", "giu", "cze", "июн", "haz"}},
-		{"Jul", []string{"jul", "juil", "lug", "lip", "июл", "tem"}},
-		{"Aug", []string{"aug", "ago", "aoû", "sie", "авг", "ağu"}},
-		{"Sep", []string{"sep", "set", "wrz", "сен", "eyl"}},
-		{"Oct", []string{"oct", "okt", "ott", "out", "paź", "окт", "eki"}},
-		{"Nov", []string{"nov", "lis", "ноя", "kas"}},
-		{"Dec", []string{"dec", "déc", "dez", "dic", "gru", "дек", "ara"}},
-	} {
-		for _, start := range month.start {
-			if bytes.HasPrefix(word, []byte(start)) {
-				return month.name
-			}
+	var space [16]byte
+	start := space[:0] // three letters in lower case
+	i := 0
+	for range 3 {
+		r, n := utf8.DecodeRune(word[i:])
+		start, i = utf8.AppendRune(start, unicode.ToLower(r)), i+n
+	}
+	switch string(start) {
+	case "jan", "ene", "gen", "sty", "янв", "oca":
+		return "Jan"
+	case "feb", "fev", "fév", "lut", "фев", "şub":
+		return "Feb"
+	case "mar", "mär", "mrz", "mrt", "мар":
+		return "Mar"
+	case "apr", "avr", "abr", "kwi", "апр", "nis":
+		return "Apr"
+	case "may", "mai", "mei", "mag", "maj", "мая", "май":
+		return "May"
+	case "jun", "giu", "cze", "июн", "haz":
+		return "Jun"
+	case "jul", "lug", "lip", "июл", "tem":
+		return "Jul"
+	case "jui": // juin and juillet
+		if i < len(word) && word[i] == 'n' {
+			return "Jun"
 		}
+		return "Jul"
+	case "aug", "ago", "aoû", "sie", "авг", "ağu":
+		return "Aug"
+	case "sep", "set", "wrz", "сен", "eyl":
+		return "Sep"
+	case "oct", "okt", "ott", "out", "paź", "окт", "eki":
+		return "Oct"
+	case "nov", "lis", "ноя", "kas":
+		return "Nov"
+	case "dec", "déc", "dez", "dic", "gru", "дек", "ara":
+		return "Dec"
 	}
 	return ""
 }

@@ -40,14 +40,19 @@ func (f *finding) withoutTime(line []byte) {
 	if f.level == record.None {
 		f.level = programLevel(line)
 	}
+	if f.level == record.None {
+		f.level = toolLevel(line)
+	}
 }
 
 // programLevel returns the level behind the name of a program at the start of a line, as GNU's coding standards have it, ld: error: text,
 // or in capitals, wandb: ERROR text.
 func programLevel(line []byte) record.Level {
 	name, rest, _ := bytes.Cut(line[:min(len(line), maxColumn)], []byte(": "))
+	name = bytes.TrimSuffix(name, []byte(" ")) // MSBUILD : error MSB1009: text
 	end := wordEnd(rest, 0)
-	if len(name) == 0 || end == 0 || end == len(rest) || name[0]|0x20-'a' >= 26 || rest[end] != ':' && (rest[end] != ' ' || rest[1]-'A' >= 26) {
+	if len(name) == 0 || end == 0 || end == len(rest) || name[0]|0x20-'a' >= 26 ||
+		rest[end] != ':' && (rest[end] != ' ' || rest[1]-'A' >= 26 && !codeAt(rest, end+1)) {
 		return record.None
 	}
 	for _, c := range name {

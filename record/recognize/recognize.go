@@ -188,7 +188,7 @@ func (r *Recognizer) find(f *finding, line []byte) {
 		f.level = r.fieldLevel(line)
 	}
 	if f.level == record.None && f.found && !f.inner && (f.layout == layoutSyslog || f.layout == layoutISO) {
-		f.level = r.textLevel(line)
+		f.level = r.textLevel(f, line)
 	}
 }
 
@@ -214,9 +214,12 @@ func (r *Recognizer) readLine(f *finding, line []byte) []byte {
 	return text
 }
 
-// textLevel returns the level of the text behind a header of syslog, which is read as a line of its own.
-func (r *Recognizer) textLevel(line []byte) record.Level {
-	start := parse.SyslogText(line)
+// textLevel returns the level of the text behind a header of syslog or Cloud Foundry, which is read as a line of its own.
+func (r *Recognizer) textLevel(f *finding, line []byte) record.Level {
+	start := f.stream
+	if start == 0 {
+		start = parse.SyslogText(line)
+	}
 	if start == 0 || start >= len(line) || isProse(line[start:]) {
 		return record.None
 	}
@@ -234,7 +237,8 @@ func isProse(text []byte) bool {
 		return false
 	}
 	switch string(text[:end]) {
-	case "npm", "terminate", "Exception", "Fatal", "Unhandled", "Internal", "Jicofo":
+	case "error", "warning", "info", "success", "verbose", // of yarn
+		"npm", "terminate", "Exception", "Fatal", "Unhandled", "Internal", "Jicofo":
 		return false
 	}
 	return true

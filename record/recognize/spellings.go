@@ -19,7 +19,7 @@ func (f *finding) spellings(line []byte) {
 		f.level = record.Warn
 		return
 	}
-	if len(line) > 0 && (line[0]-'0' > 9 || len(line) > len("2026-11-20 15:04:05.123 ") && line[4] == '-') {
+	if len(line) > 0 && (line[0]-'0' > 9 || !f.found || len(line) > len("2026-11-20 15:04:05.123 ") && line[4] == '-') {
 		f.byFirst(line)
 	}
 	if f.level == record.None && len(line) > maxColumn/2 && line[2] == '/' && bytes.Contains(line[:maxColumn/2], []byte(" \t")) {
@@ -168,7 +168,8 @@ func (f *finding) byFirst(line []byte) {
 	}
 }
 
-// box takes the level from the first word of a message in a box, as Julia and Terraform draw it: ┌ Warning: slow.
+// box takes the level from the first word of a message in a box, as Julia and Terraform draw it, ┌ Warning: slow, or between thin blanks,
+// whose first byte is the same.
 func (f *finding) box(line []byte) {
 	if rest, found := bytes.CutPrefix(line, []byte("╷")); found {
 		line = bytes.TrimLeft(rest, "\r\n")
@@ -181,6 +182,7 @@ func (f *finding) box(line []byte) {
 			return
 		}
 	}
+	f.level = pnpmLevel(line[:min(len(line), maxColumn)])
 }
 
 // secondLine takes the level from the second line of a record of java.util.logging:

@@ -129,8 +129,12 @@ func bracesEnd(b []byte, i int) int {
 	return -1
 }
 
-// cupsTime reports whether behind the letter that ends at b[i] a time stands: E [20/Nov/2026:15:04:05 +0100], or ProCurve's W 11/20/26 15:04:05.
+// cupsTime reports whether behind the letter that ends at b[i] a time stands: E [20/Nov/2026:15:04:05 +0100], ProCurve's W 11/20/26
+// 15:04:05, or E[2026-11-20|15:04:05.123].
 func cupsTime(b []byte, i int) bool {
+	if len(b) > i+len("[2026-11-20|15:04:05]") && b[i] == '[' { // of CometBFT
+		return b[i+1]-'0' <= 9 && b[i+5] == '-' && b[i+11] == '|'
+	}
 	return len(b) > i+len(" [20/Nov/2026:15:04:05") && b[i] == ' ' &&
 		(b[i+1] == '[' && b[i+4] == '/' && b[i+8] == '/' || b[i+3] == '/' && b[i+6] == '/' && b[i+9] == ' ')
 }
@@ -214,10 +218,29 @@ func codeEnd(b []byte, i int) int {
 	return end
 }
 
-// codeAt reports whether such a code and a colon stand at b[i]: error CS1002: ; expected.
+// codeAt reports whether such a code or the name of a rule, and a colon, stand at b[i]: error CS1002: ; expected.
 func codeAt(b []byte, i int) bool {
 	end := codeEnd(b, i)
+	if end == i {
+		end = ruleEnd(b, i)
+	}
 	return end > i && end < len(b) && b[end] == ':'
+}
+
+// ruleEnd returns the end of the name of a rule of a linter at b[i], words in lower case such as no-unused-params; i if there is none.
+func ruleEnd(b []byte, i int) int {
+	const longest = 48
+	end, dashes := i, 0
+	for end < min(len(b), i+longest) && (b[end]-'a' < 26 || b[end] == '-' && end > i) {
+		if b[end] == '-' {
+			dashes++
+		}
+		end++
+	}
+	if dashes == 0 {
+		return i
+	}
+	return end
 }
 
 // alarmLevel returns the level for a severity of an alarm (X.733), as network devices write it: MINOR:.
