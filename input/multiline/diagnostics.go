@@ -72,6 +72,9 @@ func (s state) afterDiagnostic(text, line []byte) (action, state) {
 		if isPlaceMark(bytes.TrimLeft(line, " ")) {
 			return joins, gutter
 		}
+		if isZigFrame(line) {
+			return joins, zig
+		}
 		return afterPlain(text, line)
 	case gutter:
 		switch {

@@ -44,6 +44,8 @@ func afterPlainIndented(text, line []byte) (action, state) {
 		return joins, indented
 	case hasPrefix(line, consoleIndent) && isConsoleHeader(text):
 		return joins, console
+	case line[0] == '\t' && isSQLServer(text):
+		return joins, plain
 	case line[0] == '\t' && isPostgres(text):
 		return joins, postgres
 	case hasPrefix(line, "  ") && (isSamba(text) || recognize.IsPythonWarning(text) && bytes.IndexByte(text, '\n') < 0): // the line of the program

@@ -108,6 +108,8 @@ type Joiner struct {
 	// colored is set if the first line of held has escape sequences; plain is reused for its text without them.
 	colored bool
 	plain   []byte
+	// wrapper is the length of what stands before the first line of held and must stand before the others; see recognize.WrapperEnd.
+	wrapper int
 	// begun is the state in which held began, state that after its last line.
 	begun, state state
 	// pending are lines after held that join only if a later one does; pendingSize is their length. The texts of
@@ -144,7 +146,8 @@ func (j *Joiner) Add(l Line, now int64) {
 
 func (j *Joiner) add(l Line) {
 	if j.held.Lines == 0 {
-		j.begin(l, opening(withoutColors(l.Text)))
+		text := withoutColors(l.Text)
+		j.begin(l, opening(text[recognize.WrapperEnd(text):]))
 		return
 	}
 	switch v, s := j.classify(l.Text); {
@@ -203,8 +206,15 @@ func (j *Joiner) classify(line []byte) (action, state) {
 	if n := len(j.pending); n > 0 {
 		from = j.pending[n-1].state
 	}
-	line = withoutColors(line)
-	v, s := from.next(j.heldText(), line)
+	line, text := withoutColors(line), j.heldText()
+	if j.wrapper > 0 {
+		wrapper := text[:j.wrapper]
+		if !bytes.HasPrefix(line, bytes.TrimRight(wrapper, " ")) {
+			return begins, plain
+		}
+		line, text = line[min(len(line), len(wrapper)):], text[len(wrapper):]
+	}
+	v, s := from.next(text, line)
 	if v != begins && s.mayHaveTime(line) && j.opts.HasTime(line) {
 		return begins, plain
 	}
@@ -272,6 +282,7 @@ func (j *Joiner) begin(l Line, s state) {
 	j.held, j.owned = Event{Line: l, Lines: 1}, false
 	j.begun, j.state = s, s
 	j.colored = bytes.IndexByte(l.Text, ansi.Escape) >= 0
+	j.wrapper = recognize.WrapperEnd(withoutColors(l.Text))
 	if j.opts.Auto && (s == closed || s == plain && isObject(l.Text)) {
 		j.emitHeld(false) // no line can join it
 	}
@@ -361,7 +372,7 @@ func (j *Joiner) Resume(s byte) {
 
 // Continue makes a Joiner without lines hold what another one holds, in copies. start replaces the start of the lines.
 func (j *Joiner) Continue(from *Joiner, start int64) {
-	j.held, j.owned, j.colored = from.held, false, from.colored
+	j.held, j.owned, j.colored, j.wrapper = from.held, false, from.colored, from.wrapper
 	j.held.Start = start
 	j.begun, j.state, j.last = from.begun, from.state, from.last
 	j.pending, j.pendingSize, j.pendingOwned = slices.Clone(from.pending), from.pendingSize, 0

@@ -290,6 +290,8 @@ func FuzzJoiner(f *testing.F) {
 		}
 		f.Add(text, uint8(i), uint16(i*7), i%3 == 0)
 	}
+	f.Add([]byte("\n\n\t0"), uint8(3), uint16(21), true)
+	f.Add([]byte("web-1  | \nweb-1  |   a\nweb-1  |\nweb-1  | \ta.B"), uint8(3), uint16(2), true)
 	start := regexp.MustCompile(`^[^ \t]`)
 	f.Fuzz(func(t *testing.T, text []byte, maxLines uint8, stop uint16, auto bool) {
 		opts := multiline.Options{Auto: auto, MaxLines: int(maxLines)}

@@ -14,8 +14,11 @@ func opening(line []byte) state {
 	}
 	switch line[0] {
 	case 'T':
-		if isTraceback(line) {
+		switch {
+		case isTraceback(line):
 			return pyHead
+		case string(line) == "Traceback (most recent call last)":
+			return nim
 		}
 	case '{':
 		if len(bytes.TrimRight(line, " ")) == 1 {
@@ -62,7 +65,18 @@ func opening(line []byte) state {
 			return nodeHead
 		}
 	case 't':
+		if hasPrefix(line, "thread ") && bytes.Contains(line, []byte(" panic: ")) {
+			return zig
+		}
 		return rustPanic(line)
+	case 'C':
+		if isCMake(line) {
+			return cmake
+		}
+	case 'E', 'W':
+		if isRError(line) {
+			return rError
+		}
 	case 'S':
 		switch {
 		case hasPrefix(line, "Start-Date: "):
@@ -129,6 +143,10 @@ func opening(line []byte) state {
 	switch last := line[len(line)-1]; {
 	case (isLetter(line[0]) || line[0] == '/' || line[0] == '.') && isDiagnostic(line):
 		return diagnostic
+	case (isLetter(line[0]) || line[0] == '/' || line[0] == '.') && isPretty(line):
+		return prettyHead
+	case line[0] >= 'a' && line[0] <= 'z' && recognize.IsDException(line):
+		return dHead
 	case (last == ' ' || last == ':') && isRemote(line):
 		return pyRemote
 	case last != ':':

@@ -26,6 +26,8 @@ func (s state) afterPython(line []byte) (action, state) {
 		switch {
 		case hasPrefix(line, `  File "`):
 			return joins, pyBody
+		case isNimFrame(line):
+			return joins, nim
 		case len(line) == 0:
 			return undecided, loguru
 		}

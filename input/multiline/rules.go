@@ -174,6 +174,23 @@ const (
 	block
 	// minio is inside of an error of MinIO.
 	minio
+	// prettyHead is a diagnostic of tsc with the line of the program below it, prettyBlank an empty line in it, waiting, prettySource
+	// another line.
+	prettyHead
+	prettyBlank
+	prettySource
+	// cmake is inside of a message of CMake.
+	cmake
+	// dHead is an exception of D, dFrames are its frames.
+	dHead
+	dFrames
+	// rError is inside of an error of R.
+	rError
+	// zig is inside of a trace of Zig, nim of one of Nim.
+	zig
+	nim
+	// numbered are frames of Swift.
+	numbered
 	states
 )
 
@@ -182,7 +199,8 @@ const (
 func (s state) mayHaveTime(line []byte) bool {
 	switch s {
 	case header, props, pyBody, pyMessage, pyEnd, loguru, box, phpNext, console, rails, rustMessage, slowStatement, report, brackets, diagnosis, spring, dartHead,
-		race, sanitizer, csvQuote, webLogic, clientLog, source, caret, elastic:
+		race, sanitizer, csvQuote, webLogic, clientLog, source, caret, elastic,
+		prettySource, cmake, rError, zig:
 		return len(line) > 0
 	case closed:
 		return !hasPrefix(line, "End-Date: ")
@@ -289,6 +307,8 @@ func (s state) next(text, line []byte) (action, state) {
 		return afterBox(line)
 	case nodeMemory, throwing, listed, block, minio:
 		return s.afterReport(line)
+	case prettyHead, prettyBlank, prettySource, cmake, dHead, dFrames, rError, zig, nim, numbered:
+		return s.afterCrashed(text, line)
 	case csvQuote:
 		if hasOpenQuote(line) {
 			return joins, closed

@@ -16,6 +16,9 @@ func isTrace(line []byte) state {
 		if hasPrefix(line, "Raised at ") || hasPrefix(line, "Called from ") || hasPrefix(line, "Re-raised at ") { // OCaml
 			return listed
 		}
+		if string(line) == "Current stack trace:" { // Swift
+			return numbered
+		}
 	case 'S':
 		if string(line) == "Stacktrace:" { // Julia
 			return listed

@@ -187,7 +187,7 @@ func (r *Recognizer) find(f *finding, line []byte) {
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
 	}
-	if f.level == record.None && f.found && !f.inner && (f.layout == layoutSyslog || f.layout == layoutISO) {
+	if f.level == record.None && !f.inner && (!f.found || f.layout == layoutSyslog || f.layout == layoutISO) {
 		f.level = r.textLevel(f, line)
 	}
 }
@@ -214,11 +214,14 @@ func (r *Recognizer) readLine(f *finding, line []byte) []byte {
 	return text
 }
 
-// textLevel returns the level of the text behind a header of syslog or Cloud Foundry, which is read as a line of its own.
+// textLevel returns the level of the text behind a header of syslog or Cloud Foundry, or the name of a container, which is read as a line of its own.
 func (r *Recognizer) textLevel(f *finding, line []byte) record.Level {
 	start := f.stream
-	if start == 0 {
+	if start == 0 && f.found {
 		start = parse.SyslogText(line)
+	}
+	if start == 0 {
+		start = WrapperEnd(line)
 	}
 	if start == 0 || start >= len(line) || isProse(line[start:]) {
 		return record.None

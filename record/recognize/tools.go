@@ -23,7 +23,7 @@ func toolLevel(line []byte) record.Level {
 			return groupWord(head[len("log4j:"):wordEnd(head, len("log4j:"))])
 		case bytes.HasPrefix(head, []byte("failed: [")): // of Ansible
 			return record.Error
-		case isException(head):
+		case IsDException(head):
 			return record.Error
 		}
 		return lowerLevel(head)
@@ -81,8 +81,9 @@ func isFramed(text []byte) bool {
 	return false
 }
 
-// isException reports whether a line begins with an exception of D: core.exception.RangeError@shop.d(7): Range violation.
-func isException(line []byte) bool {
+// IsDException reports whether a line begins with an exception of D: core.exception.RangeError@shop.d(7): Range violation.
+func IsDException(line []byte) bool {
+	line = line[:min(len(line), maxColumn)]
 	at := bytes.IndexByte(line, '@')
 	place := bytes.Index(line, []byte(".d("))
 	if at <= 0 || place < at || bytes.IndexByte(line[:place], ' ') >= 0 || bytes.IndexByte(line[:at], '.') < 0 {
