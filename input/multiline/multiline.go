@@ -4,7 +4,8 @@
 //
 // With [Options].Auto it recognizes the stack traces of Java, .NET, Node, Python, Go, Ruby, Rust, PHP and others, the
 // reports of race detectors and sanitizers, the indented output of .NET's console logger and of pino-pretty, the
-// messages of PostgreSQL, the slow log of MySQL, the history of apt and indented JSON. A line joins only if both it
+// messages of PostgreSQL, the slow log of MySQL, the history of apt and indented JSON. Lines behind the name of a container, as docker
+// compose and kubectl write it, are joined by what stands behind it. A line joins only if both it
 // and the preceding text match; if only a later line decides, up to 50 lines wait for it. Everything else stays an
 // event of one line, and a line with a time of its own is never joined.
 // With [Options].Start a line joins unless the expression matches it.

@@ -14,6 +14,7 @@
 //     value is a time. Keys inside strings and nested objects do not count, except
 //     in a few well-known shapes ({"$date": …}, {"seconds": …, "nanos": …}).
 //   - In logfmt pairs (time=… level=…) likewise.
+//   - The words of a date may be Chinese, Japanese or Korean, and the name of a month before a year of some European languages.
 //   - If a JSON object has none: in the line that it wraps in a string named log or message, or in a first
 //     member named body, as senders of containers' output do. The level is found there too.
 //
