@@ -35,8 +35,8 @@ const (
 	fieldRequest          // a request, or a part of it, to which a status belongs
 	fieldStart            // when something began, the time if no other field is
 	fieldTags             // tags, one of which may be a level
-	fieldType             // the type of an event of Kubernetes
-	fieldReason           // its reason
+	fieldType             // the type of an event of Kubernetes, or the priority of one of Falco
+	fieldReason           // its reason, or rule
 )
 
 // fieldOf returns the meaning of a field with one of the usual names.
@@ -92,9 +92,9 @@ func fieldOf(name []byte) field {
 		return fieldStart
 	case "tags":
 		return fieldTags
-	case "type", "Type":
+	case "type", "Type", "priority":
 		return fieldType
-	case "reason", "Reason":
+	case "reason", "Reason", "rule":
 		return fieldReason
 	}
 	return fieldOther
@@ -136,8 +136,8 @@ func (f *finding) field(kind field, name, value []byte) {
 		switch string(message.Unquoted(value)) {
 		case "Normal":
 			f.event = record.Info
-		case "Warning":
-			f.event = record.Warn
+		case "Warning", "Emergency", "Alert", "Critical", "Error", "Notice", "Informational", "Debug":
+			f.event = record.LevelFromAlias(message.Unquoted(value))
 		}
 		return
 	case fieldReason:

@@ -30,9 +30,10 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	switch next {
 	case ' ', ',', ';', '\r', '\x1b':
 		// A column after brackets: App Service writes PID[1234] Error       message, others [main] info  message,
-		// Veeam <01> Error    message.
+		// Veeam <01> Error    message, Falco 15:04:05.123456789: Notice message.
 		padded := next == ' ' && t.start > 1 && (b[t.start-2] == ']' || b[t.start-2] == '>') && t.word+1 < len(b) && b[t.word+1] == ' '
-		if padded || fenced(b, t.word, fence) || !f.found && codeAt(b, t.word+1) || !f.found && n == 0 && isDate(b, t.word+1) {
+		falco := next == ' ' && n == 0 && f.layout == layoutClock && t.start > 2 && b[t.start-2] == ':' && isCapitalized(b, t)
+		if padded || falco || fenced(b, t.word, fence) || !f.found && codeAt(b, t.word+1) || !f.found && n == 0 && isDate(b, t.word+1) {
 			ok, nouns = true, true
 		} else if !ok && next == ' ' && f.found {
 			ok, nouns = isSetOff(b, t, n)

@@ -30,7 +30,8 @@ type finding struct {
 	// properties have its status.
 	resource, gateway bool
 	properties        []byte
-	// reason is set if a field has the reason of an event of Kubernetes, event is the level of its type.
+	// reason is set if a field has the reason of an event of Kubernetes or the rule of one of Falco, event is the level of its type or
+	// priority.
 	reason bool
 	event  record.Level
 	// request is set if a field belongs to a request, status is the level of its status.

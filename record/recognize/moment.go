@@ -80,9 +80,30 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 	case b[8]-'0' > 9:
 		return compact(b)
 	case bare:
+		if m, n := digitsAlone(b); n > 0 {
+			return m, n
+		}
 		return epochText(b)
 	}
 	return moment{}, 0
+}
+
+// digitsAlone reads 20261120150405, with milliseconds or not.
+func digitsAlone(b []byte) (moment, int) {
+	const seconds, millis = len("20261120150405"), len("20261120150405123")
+	n := digitsEnd(b, 0)
+	if n != seconds && n != millis || b[0] != '2' || b[1] != '0' {
+		return moment{}, 0
+	}
+	if n == seconds {
+		return onDayDigits(b, 8, four(b, 0), two(b, 4), two(b, 6))
+	}
+	second, nano, ok := ofDay(two(b, 8), two(b, 10), two(b, 12))
+	if !ok {
+		return moment{}, 0
+	}
+	nano = max(nano, int32(number(b[14:15])*100+two(b, 15))*1_000_000)
+	return onDayAt(b, n, four(b, 0), two(b, 4), two(b, 6), second, nano)
 }
 
 // parseLettered reads layouts that begin with a month's or a weekday's name, or
@@ -308,7 +329,10 @@ func yearFirst(b []byte) (moment, int) {
 			return onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
 		}
 		return db2(b)
-	case ',':
+	case ',', ';':
+		if b[11]-'0' <= 9 { // columns of their own
+			return onDay(b, 11, four(b, 0), two(b, 5), two(b, 8))
+		}
 		if b[11] == ' ' { // of Airflow, and of browsers
 			return onDayLoose(b, 12, four(b, 0), two(b, 5), two(b, 8))
 		}

@@ -2,10 +2,17 @@ package recognize
 
 import "bytes"
 
-// WrapperEnd returns the length of what docker compose and kubectl write before each line of a container, "web-1  | " and
-// "[pod/web-1/app] "; 0 if a line begins with neither.
+// WrapperEnd returns the length of what docker compose, kubectl and PyTorch write before each line of a container or process,
+// "web-1  | ", "[pod/web-1/app] " and "[rank0]: "; 0 if a line begins with none.
 func WrapperEnd(line []byte) int {
-	const maxName, pod = 64, "[pod/"
+	const maxName, pod, rank = 64, "[pod/", "[rank"
+	if bytes.HasPrefix(line, []byte(rank)) {
+		end := digitsEnd(line, len(rank))
+		if end == len(rank) || !bytes.HasPrefix(line[end:], []byte("]: ")) {
+			return 0
+		}
+		return end + len("]: ")
+	}
 	if bytes.HasPrefix(line, []byte(pod)) {
 		end := bytes.IndexByte(line[:min(len(line), maxColumn)], ']')
 		if end < 0 || end+1 == len(line) || line[end+1] != ' ' {
