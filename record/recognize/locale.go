@@ -2,6 +2,7 @@ package recognize
 
 import (
 	"bytes"
+	"encoding/binary"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ const maxDate = 80
 // translate appends to dst a line in which the date at the start is in English: 2026年11月20日 下午3:04:05 becomes 2026-11-20 3:04:05 PM,
 // and 20-déc.-2026 becomes 20-Dec-2026. It returns nil if there is nothing to translate.
 func translate(dst, line []byte) []byte {
-	if len(line) < len("2.1.26 3:04") || line[0] == '{' {
+	if len(line) < len("2.1.26 3:04") || line[0] == '{' || line[0] == '\t' {
 		return nil
 	}
 	if text := translateMonth(dst, line); text != nil {
@@ -29,6 +30,11 @@ func translate(dst, line []byte) []byte {
 }
 
 func isASCII(b []byte) bool {
+	for ; len(b) >= 8; b = b[8:] {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+	}
 	for _, c := range b {
 		if c >= utf8.RuneSelf {
 			return false
