@@ -238,7 +238,7 @@ func localLevel(word []byte) record.Level {
 		return record.Warn
 	case "INFOS", "INFORMACIÓN", "INFORMAÇÕES", "INFORMAZIONI", "資訊", "정보":
 		return record.Info
-	case "KONFIGURATION", "FEIN", "構成", "配置", "구성":
+	case "KONFIGURATION", "FEIN", "構成", "配置", "구성": //nolint:misspell // German
 		return record.Debug
 	}
 	_, level := PostgresWord(word)

@@ -39,10 +39,15 @@ func titledLevel(line, head []byte) record.Level {
 		start string
 		level record.Level
 	}{
-		{"CMake Error", record.Error}, {"CMake Internal Error", record.Error}, {"CMake Deprecation Error", record.Error},
-		{"CMake Warning", record.Warn}, {"CMake Deprecation Warning", record.Warn},
-		{"Error in `", record.Error}, {"Warning message:", record.Warn}, {"Warning messages:", record.Warn}, // of R
-		{"ERROR! ", record.Error}, // of Ansible
+		{"CMake Error", record.Error},
+		{"CMake Internal Error", record.Error},
+		{"CMake Deprecation Error", record.Error},
+		{"CMake Warning", record.Warn},
+		{"CMake Deprecation Warning", record.Warn},
+		{"Error in `", record.Error},
+		{"Warning message:", record.Warn},
+		{"Warning messages:", record.Warn}, // of R
+		{"ERROR! ", record.Error},          // of Ansible
 	} {
 		if bytes.HasPrefix(head, []byte(title.start)) {
 			return title.level

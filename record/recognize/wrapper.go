@@ -24,7 +24,7 @@ func WrapperEnd(line []byte) int {
 		return 0
 	}
 	i := 0
-	for i < min(len(line), maxName) && (inSet(line[i], nameLow, nameHigh)) {
+	for i < min(len(line), maxName) && inSet(line[i], nameLow, nameHigh) {
 		i++
 	}
 	name := i
