@@ -11,6 +11,7 @@ import (
 
 	"logstow/buffer"
 	"logstow/buffer/spool"
+	"logstow/buffer/wal"
 )
 
 // losePositions damages a closed buffer's log files and removes their copies.
@@ -81,5 +82,45 @@ func TestUndecidedLostPositions(t *testing.T) {
 	}
 	if s, err := spool.Inspect(t.Context(), dir); err != nil || s.LostPositions != nil {
 		t.Errorf("inspected after the decision: %+v, %v", s, err)
+	}
+}
+
+// If the last log file is missing, a record of its last write counts as lost unless an input reads it again: it may have been
+// acknowledged to its sender.
+func TestLastWriteOfMissingLog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		position buffer.Position
+		lost     uint64
+	}{
+		"sender":            {lost: 1},
+		"sender with a key": {position: buffer.Position{Input: wal.KeyPrefix + "1", Value: []byte{1}}, lost: 1},
+		"file":              {position: buffer.Position{Input: "file:1:1", Value: []byte("here")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, left := t.TempDir(), t.TempDir()
+			b := open(t, buffer.Options{Dir: dir, Sync: buffer.SyncAlways})
+			last := chunk(rec(noon, "last"))
+			if c.position.Input != "" {
+				last.Positions = []buffer.Position{c.position}
+			}
+			if err := b.Synced(t.Context(), mustAppend(t, b, last)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(left, os.DirFS(dir)); err != nil { // as a kill leaves it
+				t.Fatal(err)
+			}
+			logs, err := filepath.Glob(filepath.Join(left, "wal", "*.log"))
+			if err != nil || len(logs) != 1 {
+				t.Fatal(logs, err)
+			}
+			if err := os.Remove(logs[0]); err != nil {
+				t.Fatal(err)
+			}
+			if s := open(t, buffer.Options{Dir: left}).Stats(); s.LostRecords != c.lost {
+				t.Errorf("%d records are lost, want %d", s.LostRecords, c.lost)
+			}
+		})
 	}
 }

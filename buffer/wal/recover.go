@@ -303,7 +303,8 @@ func (r *recovery) apply(d decoded) {
 // resolveLost decides what happens to the entries that only copies have. It is called when all
 // coverage is known. If none of an entry's records is in a sealed batch and its inputs have no
 // later position, its positions are ignored and the inputs read the records again. Otherwise its
-// positions are applied, and its records that are in no sealed batch are lost.
+// positions are applied, and its records that are in no sealed batch are lost. The keys of a request that may
+// not have been acknowledged are ignored too: its sender repeats it.
 func (r *recovery) resolveLost() {
 	losses := map[*logFile]*Loss{}
 	kept := map[string]bool{} // inputs with a later position
@@ -319,8 +320,12 @@ func (r *recovery) resolveLost() {
 		}
 		switch {
 		case uncovered == all && all > 0 && (last || e.torn):
-			if last && !e.torn {
+			switch {
+			case last && !e.torn:
 				loss.Reread += uint64(all)
+			case !last && e.file.repair: // no input reads it again, and it was acknowledged unless the process ended just then
+				loss.Lost += uint64(all)
+				loss.Services = append(loss.Services, e.Service)
 			}
 			continue
 		case uncovered > 0:
