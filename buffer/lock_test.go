@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -134,12 +135,23 @@ func reopen(t *testing.T, dir string) *buffer.Buffer {
 // An error of locking is returned, with the reason.
 func TestCannotLock(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "lock"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	_, err := buffer.Open(t.Context(), buffer.Options{Instance: "test", Dir: dir})
-	if !errors.Is(err, syscall.EISDIR) || errors.Is(err, buffer.ErrLocked) {
-		t.Errorf("%v, want %v", err, syscall.EISDIR)
+	for name, c := range map[string]struct {
+		make func(path string) error
+		want error
+	}{
+		"directory":       {func(path string) error { return os.Mkdir(path, 0o700) }, syscall.EISDIR},
+		"link to nothing": {func(path string) error { return os.Symlink(filepath.Join("missing", "lock"), path) }, fs.ErrNotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := c.make(filepath.Join(dir, "lock")); err != nil {
+				t.Fatal(err)
+			}
+			_, err := buffer.Open(t.Context(), buffer.Options{Instance: "test", Dir: dir})
+			if !errors.Is(err, c.want) || errors.Is(err, buffer.ErrLocked) {
+				t.Errorf("%v, want %v", err, c.want)
+			}
+		})
 	}
 }

@@ -87,8 +87,8 @@ func tryLock(path string) (l *dirLock, err error) {
 		if err == nil {
 			l.file, err = os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return l, addHolder(path, err)
+		if err != nil && (!errors.Is(err, fs.ErrNotExist) || l.dir != nil && isSameFile(l.dir, path)) {
+			return l, addHolder(path, err) // not removed meanwhile: the lock file may be a symbolic link to nothing
 		}
 	}
 	if err := flock(l.file, fsutil.LockExclusive); err != nil {
