@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -96,8 +97,8 @@ func (w *noteWriter) begin(change func(*Note)) error {
 	if w.change(change) == nil {
 		return nil
 	}
-	if err := os.Remove(filepath.Join(w.dir, noteFile)); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err := os.Remove(filepath.Join(w.dir, noteFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return hint.Wrap(fmt.Errorf("cannot replace the note of the run before: %w", err), "remove it: it holds no records")
 	}
 	return nil
 }

@@ -5,10 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"logstow/internal/hint"
 )
 
 // A new run replaces the note of the run before: at no time is there none, so that a kill does not lose which stores were written to.
@@ -64,5 +67,11 @@ func TestNoteIsRemoved(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, noteFile, "sub"), 0o755); err != nil { // which cannot be removed either
+		t.Fatal(err)
+	}
+	if err := w.begin(func(*Note) {}); err == nil || !strings.Contains(err.Error(), "cannot replace the note of the run before") || hint.Of(err) == "" {
+		t.Errorf("%v, want what was attempted and a hint", err)
 	}
 }
