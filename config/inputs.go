@@ -161,7 +161,7 @@ func (d *decoder) server(s *section, in *Input) {
 	tls.text("key", &in.TLS.Key)
 	tls.text("client-ca", &in.TLS.ClientCA)
 	tls.done()
-	if _, err := in.TLS.Config(); err != nil {
+	if _, err := in.TLS.Config(nil); err != nil {
 		d.fail(s.get("tls"), "tls: %v", err)
 	}
 	s.number("max-connections", 1, &in.MaxConnections)

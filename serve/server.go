@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"logstow/internal/bind"
+	"logstow/internal/certs"
 	"logstow/internal/connlimit"
 	"logstow/serve/limits"
 )
@@ -31,7 +32,7 @@ type Server struct {
 	limits      *limits.Limiter
 	measured    *measured
 	listener    net.Listener
-	certificate *certificate // nil without TLS
+	certificate *certs.Server // nil without TLS
 	// draining ends when the server stops accepting requests.
 	draining context.Context
 	drain    context.CancelCauseFunc
@@ -50,7 +51,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	s.measured = newMeasured(&s.opts, s.limits)
 	if opts.Cert != "" {
 		var err error
-		if s.certificate, err = newCertificate(opts.Cert, opts.Key, opts.Log); err != nil {
+		if s.certificate, err = certs.NewServer(certs.Files{Cert: opts.Cert, Key: opts.Key}, opts.Log, "h2", "http/1.1"); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +87,7 @@ func (s *Server) Reload() error {
 		}
 	}
 	if s.certificate != nil {
-		if certificate = s.certificate.reload(); certificate != nil {
+		if certificate = s.certificate.Reload(); certificate != nil {
 			s.opts.Log.Error("reload rejected; keeping the old certificate", "error", certificate)
 		}
 	}
@@ -146,7 +147,7 @@ func (s *Server) server(requests context.Context) *http.Server {
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: s.opts.times.write},
 	}
 	if s.certificate != nil {
-		server.TLSConfig = s.certificate.config()
+		server.TLSConfig = s.certificate.Config()
 	}
 	return server
 }

@@ -131,7 +131,7 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 		return fail(err)
 	}
 	opts.Options = receiver.Options()
-	config, err := opts.TLS.Config()
+	config, err := opts.TLS.Config(opts.Log)
 	if err != nil {
 		return fail(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -133,6 +134,17 @@ func TestTLS(t *testing.T) {
 			}
 		})
 	}
+	t.Run("rejection is logged", func(t *testing.T) {
+		t.Parallel()
+		var log bytes.Buffer
+		files := listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key"), ClientCA: pki.Path("ca.pem")}
+		address, end := start(t, httpserver.Options{Endpoint: listen.Endpoint{TLS: files}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		post(t, client(t, unknown), "https://"+address+"/echo", "", []byte("line"))
+		end()
+		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"HTTP sender rejected\"") || !strings.Contains(text, "didn't provide a certificate") {
+			t.Errorf("logged: %s", text)
+		}
+	})
 	if _, err := httpserver.New(t.Context(), httpserver.Options{Endpoint: listen.Endpoint{Address: "127.0.0.1:0", TLS: listen.TLS{Cert: "nowhere.pem", Key: "nowhere.key"}}}); err == nil {
 		t.Error("a certificate that is not there is taken")
 	}

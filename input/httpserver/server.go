@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -80,7 +81,7 @@ func New(ctx context.Context, opts Options, routes ...Routes) (*Server, error) {
 		r.Register(s.mux)
 	}
 	var err error
-	if s.tls, err = opts.TLS.Config(); err != nil {
+	if s.tls, err = opts.TLS.Config(opts.Log, "h2", "http/1.1"); err != nil {
 		return nil, err
 	}
 	s.listener, err = listen.Stream(ctx, "tcp", opts.Address, nil)
@@ -149,7 +150,7 @@ func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) 
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(s.opts.Log.Handler(), slog.LevelDebug),
+		ErrorLog:          log.New(&errorLog{log: s.opts.Log, address: s.Addr().String()}, "", 0),
 		BaseContext:       func(net.Listener) context.Context { return flushing },
 		ConnContext:       connlimit.WithConn,
 		Protocols:         new(http.Protocols),

@@ -42,7 +42,7 @@ func TestReadAtEnd(t *testing.T) {
 		here, there := pair(t)
 		ctx, end := context.WithCancel(t.Context())
 		if secured {
-			certificate, err := listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}.Config()
+			certificate, err := listen.TLS{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}.Config(nil)
 			if err != nil {
 				t.Fatal(err)
 			}

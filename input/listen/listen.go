@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
@@ -79,26 +80,20 @@ type TLS struct {
 	ClientCA string
 }
 
-// Config loads the files. It returns nil if t is the zero value.
-func (t TLS) Config() (*tls.Config, error) {
+// Config returns the configuration of a listener, which reads the files again after they change, and logs why if it cannot. protocols
+// are those that it negotiates, none if they are not negotiated. It returns nil if t is the zero value.
+func (t TLS) Config(log *slog.Logger, protocols ...string) (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil //nolint:nilnil // nil is a configuration too
 	}
 	if t.Cert == "" || t.Key == "" {
 		return nil, errors.New("TLS requires a certificate and a key")
 	}
-	pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+	server, err := certs.NewServer(certs.Files(t), log, protocols...)
 	if err != nil {
-		return nil, fmt.Errorf("TLS certificate %s: %w", t.Cert, err)
+		return nil, err
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	if t.ClientCA != "" {
-		if config.ClientCAs, err = certs.Only(t.ClientCA); err != nil {
-			return nil, fmt.Errorf("TLS client authority: %w", err)
-		}
-		config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return config, nil
+	return server.Config(), nil
 }
 
 // Stream opens a listener. The address is HOST:PORT, with loopback as the default host, or a socket file

@@ -50,7 +50,7 @@ func TestCheckAddress(t *testing.T) {
 
 func TestTLSConfig(t *testing.T) {
 	t.Parallel()
-	if c, err := (listen.TLS{}).Config(); c != nil || err != nil {
+	if c, err := (listen.TLS{}).Config(nil); c != nil || err != nil {
 		t.Errorf("%v %v", c, err)
 	}
 	dir := t.TempDir()
@@ -65,10 +65,10 @@ func TestTLSConfig(t *testing.T) {
 		{listen.TLS{Cert: file}, "a certificate and a key"},
 		{listen.TLS{Key: file}, "a certificate and a key"},
 		{listen.TLS{ClientCA: file}, "a certificate and a key"},
-		{listen.TLS{Cert: file, Key: file}, "TLS certificate " + file},
+		{listen.TLS{Cert: file, Key: file}, "cannot read the certificate of " + file},
 		{listen.TLS{Cert: filepath.Join(dir, "none"), Key: file}, "no such file"},
 	} {
-		if _, err := c.files.Config(); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := c.files.Config(nil); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.files, err, c.want)
 		}
 	}

@@ -131,7 +131,7 @@ func New(ctx context.Context, opts Options, protocol Protocol) (*Server, error) 
 		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
 	}
 	opts.Options = receiver.Options()
-	config, err := opts.TLS.Config()
+	config, err := opts.TLS.Config(opts.Log)
 	if err != nil {
 		return nil, fmt.Errorf("%s input %s: %w", protocol.Name, opts.Address, err)
 	}

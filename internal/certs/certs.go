@@ -1,4 +1,4 @@
-// Package certs reads certificate authorities.
+// Package certs reads certificate authorities and the certificates of servers.
 package certs
 
 import (
