@@ -21,5 +21,6 @@ func (l *Limiter) Allow() bool { return l.AllowAt(time.Now()) }
 // AllowAt is Allow at a time.
 func (l *Limiter) AllowAt(now time.Time) bool {
 	every, at, next := cmp.Or(l.Every, 10*time.Second), now.UnixNano(), l.next.Load()
-	return at >= next && l.next.CompareAndSwap(next, at+int64(every))
+	wait := next - at // more than every if the clock went back
+	return (wait <= 0 || wait > int64(every)) && l.next.CompareAndSwap(next, at+int64(every))
 }

@@ -64,3 +64,18 @@ func TestLoggedDurations(t *testing.T) {
 type later struct{ time.Duration }
 
 func (l later) LogValue() slog.Value { return slog.DurationValue(l.Duration) }
+
+// A clock that goes back does not silence the log until it is where it was.
+func TestLimiterClockBack(t *testing.T) {
+	t.Parallel()
+	var l Limiter
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		at   time.Duration
+		want bool
+	}{{0, true}, {9 * time.Second, false}, {10 * time.Second, true}, {-24 * time.Hour, true}, {-24*time.Hour + time.Second, false}} {
+		if got := l.AllowAt(now.Add(c.at)); got != c.want {
+			t.Errorf("at %v: %v", c.at, got)
+		}
+	}
+}
