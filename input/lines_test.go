@@ -248,6 +248,14 @@ func TestFeedFlush(t *testing.T) {
 	if src.Waiting() || src.Held() != 5 {
 		t.Errorf("waiting: %v, held: %d", src.Waiting(), src.Held())
 	}
+	// The clock goes back while lines wait.
+	step(0, "11-20T11:00:00Z stdout F six\n")
+	step(-24*time.Hour, "")
+	step(1999*time.Millisecond, "")
+	step(time.Millisecond, "2026-11-20T11:00:00Z stdout P seven\n", "six")
+	step(-24*time.Hour, "")
+	step(2999*time.Millisecond, "")
+	step(time.Millisecond, "", "seven")
 }
 
 // dropper drops what holds a word and shouts the rest.

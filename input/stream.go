@@ -158,11 +158,11 @@ func (s *stream) flush(now int64) {
 	lines := &s.src.feed.opts.Lines
 	switch {
 	case s.part.open:
-		if s.part.last <= now-int64(lines.PartialTimeout) {
+		if s.part.last = min(s.part.last, now); now-s.part.last >= int64(lines.PartialTimeout) { // it begins again if the clock went back
 			s.end()
 		}
 	case s.joiner != nil:
-		s.joiner.Flush(now - int64(lines.Multiline.Timeout))
+		s.joiner.Flush(now, int64(lines.Multiline.Timeout))
 	}
 }
 

@@ -350,9 +350,9 @@ func (j *Joiner) EndSingle() {
 	}
 }
 
-// Flush emits the held event if no line was added after before.
-func (j *Joiner) Flush(before int64) {
-	if j.last <= before {
+// Flush emits the held event if no line was added for timeout, in nanoseconds. If the clock went back, the time begins again.
+func (j *Joiner) Flush(now, timeout int64) {
+	if j.last = min(j.last, now); now-j.last >= timeout {
 		j.End()
 	}
 }

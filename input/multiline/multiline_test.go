@@ -96,17 +96,17 @@ func TestFlush(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := func(text string) multiline.Line { return multiline.Line{Text: []byte(text)} }
-	j.Flush(0) // nothing is held
+	j.Flush(0, 0) // nothing is held
 	j.Add(line("ERROR x"), 100)
 	j.Add(line("java.lang.Error: y"), 200)
 	if _, _, held := j.Held(); !held || len(got) != 0 {
 		t.Errorf("got %q too early", got)
 	}
-	j.Flush(199)
+	j.Flush(299, 100)
 	if len(got) != 0 {
 		t.Errorf("got %q before the time", got)
 	}
-	j.Flush(200)
+	j.Flush(300, 100)
 	if _, _, held := j.Held(); held || !cmp.Equal(got, []string{"ERROR x", "java.lang.Error: y"}) {
 		t.Errorf("got %q", got)
 	}
