@@ -53,7 +53,7 @@ func compareEntries(a, b entry) int {
 }
 
 func newRuns(file *os.File, tempDir string, limit int) *runs {
-	return &runs{segments: newSegments(file), limit: cmp.Or(limit, defaultRunSize), spilled: spill.NewMerger(&keys{}, tempDir)}
+	return &runs{segments: newSegments(file, tempDir), limit: cmp.Or(limit, defaultRunSize), spilled: spill.NewMerger(&keys{}, tempDir)}
 }
 
 // close removes the temporary files.

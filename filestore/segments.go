@@ -3,12 +3,12 @@ package filestore
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"logstow/blobnaming"
+	"logstow/internal/tempfile"
 	"logstow/segment"
 	"logstow/store"
 )
@@ -16,6 +16,7 @@ import (
 // segments writes records as segments to a file.
 type segments struct {
 	file       *os.File
+	dir        string // of the file, as of [tempfile.Create]
 	compressor *segment.Compressor
 	// parser is the parser of the records, as in metadata. No segment is open when it is changed.
 	parser string
@@ -44,8 +45,8 @@ func (b *blob) stored() store.Blob {
 	return store.Blob{Name: b.name, Size: b.size, ETag: b.meta.Batch.String(), Metadata: b.meta.Encode()}
 }
 
-func newSegments(file *os.File) segments {
-	return segments{file: file, compressor: segment.NewCompressor()}
+func newSegments(file *os.File, dir string) segments {
+	return segments{file: file, dir: dir, compressor: segment.NewCompressor()}
 }
 
 // append appends a record, which is not before the last one unless end was called, to the segment of its hour.
@@ -67,7 +68,7 @@ func (s *segments) append(one entry) error {
 		case opened || !errors.Is(err, segment.ErrFull):
 			s.writer.Discard()
 			s.writer = nil
-			return fmt.Errorf("cannot write temporary segment: %w", err)
+			return tempfile.WriteError(s.dir, err)
 		}
 		if err := s.end(); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (s *segments) end() error {
 	meta, err := s.writer.Close(int64(s.number))
 	s.writer = nil
 	if err != nil {
-		return fmt.Errorf("cannot write temporary segment: %w", err)
+		return tempfile.WriteError(s.dir, err)
 	}
 	meta.Instance = Instance // which the segments share
 	name := blobnaming.Name{Service: s.service, Bucket: s.hour, Number: s.number}

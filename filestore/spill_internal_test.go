@@ -1,10 +1,33 @@
 package filestore
 
 import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 
+	"logstow/internal/hint"
 	"logstow/record"
 )
+
+// A full disk of temporary files is an error of these, with what determines where they are.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	s := newSegments(full, "")
+	err = s.append(entry{"api", record.Record{Source: "-", Message: []byte("x")}})
+	if err == nil {
+		err = s.end()
+	}
+	if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), "cannot write temporary file: ") || hint.Of(err) == "" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+}
 
 // Keys are decoded as they were encoded; other bytes are no key.
 func TestKeys(t *testing.T) {

@@ -62,7 +62,7 @@ func write[K any](f *file, from *Merger[K]) (r *run, err error) {
 		e.err = e.w.Flush()
 	}
 	if e.err != nil {
-		err = hint.Wrap(fmt.Errorf("cannot write temporary file%s: %w", f.in(), e.err), "%s", f.hint)
+		err = hint.Wrap(tempfile.Advise(f.dir, fmt.Errorf("cannot write temporary file%s: %w", f.in(), e.err)), "%s", f.hint)
 	}
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (r *Runs) Add(cursors ...Cursor[[]byte]) error {
 	if err != nil {
 		return err
 	}
-	f := &file{dir: r.dir, hint: "TMPDIR names the directory; it needs space for all groups"}
+	f := &file{dir: r.dir, hint: "TMPDIR names the directory; it needs space for all records or groups"}
 	run, err := write(f, m)
 	if err != nil {
 		return errors.Join(err, f.close())

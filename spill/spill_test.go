@@ -164,6 +164,13 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("%d bytes: %v, hint %q", size, err, hint.Of(err))
 		}
 	}
+	m, err := mergerOf(bytewise{}, []Cursor[[]byte]{&given{{[]byte("key"), nil}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := write(&file{dir: os.TempDir(), file: full}, m); !errors.Is(err, syscall.ENOSPC) || hint.Of(err) != "TMPDIR names the directory" {
+		t.Errorf("in the system's directory: %v, hint %q", err, hint.Of(err))
+	}
 }
 
 // TestTruncated reads a run that ends early: that is an error except between records.

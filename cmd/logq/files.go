@@ -94,7 +94,7 @@ func fileProblem(path string, err error) *query.Problem {
 		return &query.Problem{Store: filesName, Object: "cannot read " + path, Err: readErr.Err}
 	case errors.As(err, &readErr):
 		return &query.Problem{Store: filesName, Object: "cannot read " + path + " to its end", Err: withHint(readErr.Err)}
-	case errors.As(err, &pathErr):
+	case errors.As(err, &pathErr) && pathErr.Path == path: // others are of temporary files
 		return &query.Problem{Store: filesName, Object: "cannot read " + path, Err: withHint(pathErr.Err)}
 	}
 	return nil

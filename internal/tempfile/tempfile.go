@@ -14,14 +14,23 @@ import (
 func Create(dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "logstow-*")
 	if err != nil {
-		err = fmt.Errorf("cannot create temporary file: %w", err)
-		if dir == "" || dir == os.TempDir() {
-			err = hint.Wrap(err, "TMPDIR names the directory")
-		}
-		return nil, err
+		return nil, Advise(dir, fmt.Errorf("cannot create temporary file: %w", err))
 	}
 	_ = os.Remove(file.Name())
 	return file, nil
+}
+
+// WriteError is the error of a write to a file of [Create] in dir.
+func WriteError(dir string, err error) error {
+	return Advise(dir, fmt.Errorf("cannot write temporary file: %w", err))
+}
+
+// Advise adds what determines dir to an error of a file of [Create] in it, unless that is not TMPDIR.
+func Advise(dir string, err error) error {
+	if dir == "" || dir == os.TempDir() {
+		return hint.Wrap(err, "TMPDIR names the directory")
+	}
+	return err
 }
 
 // Remove closes a file of [Create], and removes its name if Create could not.

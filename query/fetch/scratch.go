@@ -42,7 +42,7 @@ func (h *scratchBlocks) add(data []byte) (off int64, err error) {
 		}
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot write temporary file: %w", err)
+		return 0, tempfile.WriteError(h.dir, err)
 	}
 	h.size += int64(len(data))
 	return off, nil
