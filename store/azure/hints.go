@@ -193,7 +193,10 @@ func (f *failures) networkHint(a action, err error) string {
 	endpoint := f.endpoint(a)
 	var dns *net.DNSError
 	var verify *tls.CertificateVerificationError
+	var op *net.OpError
 	switch {
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return "no connection through the proxy: check HTTPS_PROXY and HTTP_PROXY; NO_PROXY names hosts that need none"
 	case errors.As(err, &dns):
 		return "check the account's name: no address for " + endpoint
 	case errors.As(err, &verify):

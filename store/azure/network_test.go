@@ -64,6 +64,7 @@ func TestNetworkErrors(t *testing.T) {
 	}{
 		{"no such host", &net.DNSError{Err: "no such host", Name: "acct.blob.core.windows.net", IsNotFound: true}, "check the account's name"},
 		{"refused", &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}, "nothing listens"},
+		{"refused by a proxy", &net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}, "through the proxy"},
 		{"reset", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}, "no response from https://acct."},
 		{"address in the text", errors.New("proxy said no to https://acct.blob.core.windows.net/logs?" + testSAS), "proxy said no"},
 		{"try timed out", context.DeadlineExceeded, "no response"},

@@ -176,10 +176,10 @@ func parse(spec string) (n location, err error) {
 	return n, nil
 }
 
-// invalid is the error for an invalid store name. The name is quoted without its query: a pasted
-// address may contain a signature there.
+// invalid is the error for an invalid store name. The name is quoted without what may be secret: a pasted
+// address may contain a password or a signature.
 func invalid(spec string, err error) error {
-	object, _, _ := strings.Cut(spec, "?")
+	object := masked(spec)
 	if object == "" {
 		object = "store"
 	}
@@ -275,12 +275,24 @@ func adopt(ctx context.Context, _ string, size int64, read func(ctx context.Cont
 	return footer.Encode(), nil
 }
 
-// Shown is a store's name in printable form. An invalid name may be a pasted address with a
-// signature after its '?', which is omitted.
+// Shown is a store's name in printable form. An invalid name may be a pasted address with a password before its '@' or a
+// signature after its '?', which are omitted.
 func Shown(spec string) string {
-	name, _, asked := strings.Cut(spec, "?")
-	if !asked || Check(spec) == nil {
+	if Check(spec) == nil {
 		return spec
 	}
-	return name + "?…"
+	name := masked(spec)
+	if strings.Contains(spec[strings.LastIndex(spec, "@")+1:], "?") {
+		name += "?…"
+	}
+	return name
+}
+
+// masked is a name without what may be a password or a signature.
+func masked(spec string) string {
+	if at, scheme := strings.LastIndex(spec, "@"), strings.Index(spec, "://"); scheme >= 0 && at > scheme {
+		spec = spec[:scheme] + "://…" + spec[at:]
+	}
+	name, _, _ := strings.Cut(spec, "?")
+	return name
 }
