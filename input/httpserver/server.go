@@ -35,6 +35,8 @@ const (
 	maxHeader = 64 << 10
 	// maxStreams is the number of concurrent requests of one HTTP/2 connection.
 	maxStreams = 64
+	// maxRequests is the number of concurrent requests over HTTP/2 of all connections.
+	maxRequests = 512
 	// connectionWindow and streamWindow limit the bytes that HTTP/2 clients send before they are read.
 	connectionWindow = 1 << 20
 	streamWindow     = 256 << 10
@@ -136,7 +138,7 @@ func (s *Server) serve(server *http.Server, l net.Listener) error {
 // server returns an http.Server. Its requests may continue after ctx has ended, until flushing ends.
 func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) *http.Server {
 	// Reject cross-origin requests: web pages in a browser on this machine can reach loopback addresses.
-	guarded := drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.login(s.route()))))
+	guarded := s.limitStreams(drainBodies(ctx, s.rejectExcess(http.NewCrossOriginProtection().Handler(s.login(s.route())))))
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			serving.Add(1)
