@@ -49,7 +49,7 @@ func TestServerFollowsFiles(t *testing.T) {
 			defer close(done)
 			defer there.Close()
 			c := tls.Server(there, server.Config())
-			if c.Handshake() == nil {
+			if c.HandshakeContext(t.Context()) == nil {
 				_, _ = c.Write([]byte{1})
 			}
 		}()
