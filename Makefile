@@ -6,10 +6,14 @@ PKG      ?= ./...
 FUZZTIME ?= 30s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
+# As releases are built, so that tests, linters and programs share what is compiled: a whole build costs minutes of CPU time.
+export GOFLAGS     := $(shell $(GO) env GOFLAGS) -trimpath
+export CGO_ENABLED ?= 0
+
 .PHONY: build demo test full test-times test-browser test-engines full-report test-large long short race race-short random crash soak lint fmt fuzz faults golden conformance bench man release release-check cross vuln docs-check deploy-check cover tidy check clean
 
 build: ## the two binaries, in bin/
-	CGO_ENABLED=0 $(GO) build -tags urfave_cli_no_docs -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
+	$(GO) build -tags urfave_cli_no_docs -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/...
 
 demo: build ## the main job on the embedded store, with an answer
 	sh testdata/demo.sh
@@ -76,6 +80,7 @@ UNIT = $$($(GO) list $(PKG) | grep -vE '/(e2e|agent|audit|catalog|compaction|gra
 short: ## units: what needs neither a service nor a whole store
 	$(INMEMORY) GOGC=1000 $(GO) test $(TESTARGS) -short -skip 'Agrees?WithReference' $(UNIT)
 
+race race-short: export CGO_ENABLED = 1
 race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
 

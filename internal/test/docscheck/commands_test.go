@@ -100,7 +100,7 @@ func runPage(t *testing.T, found []block) {
 // what "go run" needs. Buffers are below the home directory, for root too.
 func freshHome(bin, home string) []string {
 	env := []string{"TZ=UTC", "PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "XDG_STATE_HOME=" + filepath.Join(home, "state")}
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS"} {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "GOFLAGS", "CGO_ENABLED"} {
 		if out, err := exec.Command("go", "env", name).Output(); err == nil && len(out) > 1 {
 			env = append(env, name+"="+strings.TrimSpace(string(out)))
 		}
