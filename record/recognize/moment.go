@@ -304,7 +304,7 @@ func yearFirst(b []byte) (moment, int) {
 	if len(b) >= len("2026-Nov-20 15:04:05") && b[4] == '-' && b[8] == '-' && b[11] == ' ' { // of Boost
 		return onDay(b, 12, four(b, 0), monthOf(b[5:]), two(b, 9))
 	}
-	if b[4] == '/' && b[7] != '/' || b[4] == '.' && b[5] == ' ' {
+	if len(b) >= len("2026/5/2 15:04") && (b[4] == '/' && b[7] != '/' || b[4] == '.' && b[5] == ' ') {
 		return yearLoose(b)
 	}
 	if len(b) < len("2026-11-20 15:04") || b[7] != b[4] || b[4] != '-' && b[4] != '/' && b[4] != '.' {
