@@ -29,8 +29,12 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 func (s *Server) limitStreams(next http.Handler) http.Handler {
 	var running atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor < 2 {
+			next.ServeHTTP(w, r)
+			return
+		}
 		defer running.Add(-1)
-		if running.Add(1) <= maxRequests || r.ProtoMajor < 2 {
+		if running.Add(1) <= maxRequests {
 			next.ServeHTTP(w, r)
 			return
 		}
