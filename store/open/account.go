@@ -1,6 +1,7 @@
 package open
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,6 +12,9 @@ import (
 
 // parseContainer parses the part after azblob://: CONTAINER, or CONTAINER?account=NAME.
 func parseContainer(rest string) (container, account string, err error) {
+	if strings.Contains(rest, "@") {
+		return "", "", errors.New("want azblob://CONTAINER: the credential of the account belongs in the environment")
+	}
 	container, query, asked := strings.Cut(rest, "?")
 	container = strings.TrimSuffix(container, "/")
 	// Check the name first: it is what the user typed.

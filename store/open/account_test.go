@@ -110,6 +110,7 @@ func TestCheckAndShown(t *testing.T) {
 		"azblob://logs?sig=CANARY": "azblob://logs?…", "azblob://logs?account=one&sig=CANARY": "azblob://logs?…",
 		"https://one.blob.core.windows.net/logs?sig=CANARY": "https://one.blob.core.windows.net/logs?…", "": "", "grant://": "grant://",
 		"one.blob.core.windows.net/logs?sv=1&sig=CANARY": "one.blob.core.windows.net/logs?…",
+		"azblob://one:CANARY@logs":                       "azblob://…@logs",
 		"relay://one:CANARY?x@relay.logging:4319":        "relay://…@relay.logging:4319",
 	} {
 		if err := open.Check(spec); !errors.Is(err, store.ErrInvalid) || open.Shown(spec) != shown || strings.Contains(hint.Text(err), "CANARY") {
