@@ -6,6 +6,7 @@ import (
 
 	"logstow/input/multiline"
 	"logstow/internal/test/formats"
+	"logstow/message/parse"
 	"logstow/record/recognize"
 )
 
@@ -26,6 +27,7 @@ func TestCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	splitter := parse.Auto().Splitter("status", "took")
 	cut := func(line string, most int) {
 		text := []byte(line[:min(len(line), most)])
 		n := 0
@@ -40,6 +42,8 @@ func TestCut(t *testing.T) {
 			stamper.HasTime(part)
 			joiner.Add(multiline.Line{Text: part}, 0)
 			joiner.Own()
+			splitter.Split(nil, part)
+			splitter.Values()
 		}
 	}
 	seen := map[string]bool{}
