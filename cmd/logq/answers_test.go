@@ -258,4 +258,16 @@ func TestMissingServicesAreNoted(t *testing.T) {
 			}
 		}
 	}
+	const unknown = "logq: service \"wbe\" does not exist; nearest: web\n"
+	for query, note := range map[string]string{
+		`{service_name=~"web|wbe"}`:                                                           unknown,
+		`count_over_time({service_name=~"web|wbe"}[20m])`:                                     unknown,
+		`count_over_time({service="web"}[20m])or(count_over_time({service_name="wbe"}[20m]))`: unknown,
+		`{service_name=~"web|tokyo"}`:                                                         "",
+		`{service_name=~"web|wb.*"}`:                                                          "",
+	} {
+		if status, _, stderr := ask(t, dir, "ql --since 20m "+query); status != 0 || stderr != note {
+			t.Errorf("%s: status %d, %q, want %q", query, status, stderr, note)
+		}
+	}
 }

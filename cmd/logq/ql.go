@@ -84,6 +84,9 @@ func (r *qlRequest) answer(ctx context.Context, stores []query.Store) error {
 		n, err = r.print(ctx, view, out)
 		return errors.Join(err, out.close())
 	})
+	if n > 0 && err == nil {
+		r.noteMissingServices(ctx, view)
+	}
 	report := view.Report()
 	r.printReport(&report)
 	switch {

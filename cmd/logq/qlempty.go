@@ -15,6 +15,28 @@ import (
 
 // printNothing prints that nothing was found, and the likely reasons.
 func (r *qlRequest) printNothing(ctx context.Context, view *storage.View, stores []query.Store) error {
+	opts := storage.ExplainOptions{Defaulted: !r.ranged, Metric: r.metric(), Instant: r.metric() && r.step == 0}
+	reasons, err := view.Explain(ctx, r.selections(), opts)
+	if err != nil {
+		return err
+	}
+	inLogQL(reasons)
+	reasons = withLayouts(ctx, r.c.String("layout"), stores, reasons)
+	r.printNone(fmt.Sprintf("nothing found %s in %s", r.span, units.Count(len(stores), "store")), reasons)
+	return nil
+}
+
+// noteMissingServices notes services that selectors name and that do not exist, although others have records.
+func (r *qlRequest) noteMissingServices(ctx context.Context, view *storage.View) {
+	reasons := view.MissingServices(ctx, r.selections())
+	inLogQL(reasons)
+	for _, reason := range reasons {
+		r.notef("%s", reason.Text)
+	}
+}
+
+// selections are what the query reads.
+func (r *qlRequest) selections() []engine.Selection {
 	from, to := r.sel.From, r.sel.To
 	if r.metric() {
 		if r.span.open {
@@ -24,19 +46,16 @@ func (r *qlRequest) printNothing(ctx context.Context, view *storage.View, stores
 			from = to
 		}
 	}
-	opts := storage.ExplainOptions{Defaulted: !r.ranged, Metric: r.metric(), Instant: r.metric() && r.step == 0}
-	reasons, err := view.Explain(ctx, engine.Selections(r.query, from.UnixNano(), to.UnixNano()), opts)
-	if err != nil {
-		return err
-	}
+	return engine.Selections(r.query, from.UnixNano(), to.UnixNano())
+}
+
+// inLogQL words reasons for LogQL, except those about the range: other flags than its are not those of ql.
+func inLogQL(reasons []query.Reason) {
 	for i := range reasons {
-		if !rangeReason(reasons[i]) { // its flags are not those of ql
+		if !rangeReason(reasons[i]) {
 			reasons[i].Text = correct.InLogQL(&reasons[i])
 		}
 	}
-	reasons = withLayouts(ctx, r.c.String("layout"), stores, reasons)
-	r.printNone(fmt.Sprintf("nothing found %s in %s", r.span, units.Count(len(stores), "store")), reasons)
-	return nil
 }
 
 // rangeReason reports whether a reason is about the range, whose flags all commands have.

@@ -64,6 +64,26 @@ func (v *View) explain(ctx context.Context, sel engine.Selection, opts ExplainOp
 	return reasons, err
 }
 
+// MissingServices returns reasons for services that selections name one by one and that no store has, although others have records. It
+// lists the names of services only if nothing was listed for one of them.
+func (v *View) MissingServices(ctx context.Context, all []engine.Selection) []query.Reason {
+	var named []string
+	for _, sel := range all {
+		names, _ := namedServices(sortMatchers(engine.Simplify(sel.Log).Matchers)[field.Service])
+		named = append(named, names...)
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	slices.Sort(named)
+	now := v.storage.now()
+	q, err := v.first.With(query.Selection{Services: slices.Compact(named), From: now, To: now.Add(1), Now: now})
+	if err != nil {
+		return nil
+	}
+	return q.MissingServices(ctx)
+}
+
 // explanation explains why a selection finds nothing.
 type explanation struct {
 	view *View

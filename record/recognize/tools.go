@@ -169,7 +169,7 @@ func uptimeLevel(line []byte) record.Level {
 // isStream reports whether the token at b[start:end] is the stream of a line of Cloud Foundry, behind its time and source:
 // [APP/PROC/WEB/0] OUT.
 func isStream(b []byte, start, end int) bool {
-	if word := string(b[start:end]); word != "OUT" && word != "ERR" || start < len("[RTR/1] ") || end == len(b) || b[end] != ' ' || b[start-1] != ' ' || b[start-2] != ']' {
+	if word := b[start:end]; string(word) != "OUT" && string(word) != "ERR" || start < len("[RTR/1] ") || end == len(b) || b[end] != ' ' || b[start-1] != ' ' || b[start-2] != ']' {
 		return false
 	}
 	open := bytes.LastIndexByte(b[:start], '[')
