@@ -56,10 +56,16 @@ wrong command line, 3 something failed.`,
 			if err != nil {
 				return err
 			}
+			n := 0
 			if what == "list" {
-				return listQuarantine(c.App.Writer, dirs, asJSON(c))
+				n, err = listQuarantine(c.App.Writer, dirs, asJSON(c))
+			} else {
+				n, err = changeQuarantine(c.Context, c.App.Writer, dirs, what, ids)
 			}
-			return changeQuarantine(c.Context, c.App.Writer, dirs, what, ids)
+			if n == 0 && err == nil {
+				fmt.Fprintf(c.App.ErrWriter, "%s: nothing is in quarantine in %s\n", c.App.Name, strings.Join(dirs, ", "))
+			}
+			return err
 		},
 	}
 }
@@ -90,8 +96,8 @@ func readQuarantine(dir string) ([]spool.Quarantined, error) {
 	return files, noBuffer(dir, err)
 }
 
-// listQuarantine prints the quarantines; an error in one does not hide the others.
-func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
+// listQuarantine prints the quarantines, and returns the number of their files; an error in one does not hide the others.
+func listQuarantine(w io.Writer, dirs []string, asJSON bool) (n int, err error) {
 	var all []quarantinedFile
 	var errs []error
 	for _, dir := range dirs {
@@ -102,7 +108,7 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		return errors.Join(append(errs, jsonlines.Write(w, all...))...)
+		return len(all), errors.Join(append(errs, jsonlines.Write(w, all...))...)
 	}
 	if len(all) > 0 {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -117,11 +123,11 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) error {
 		}
 		errs = append(errs, t.Flush())
 	}
-	return errors.Join(errs...)
+	return len(all), errors.Join(errs...)
 }
 
-// changeQuarantine requeues or discards the files with these ids, or all if there are none.
-func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what string, ids []string) error {
+// changeQuarantine requeues or discards the files with these ids, or all if there are none, and returns their number.
+func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what string, ids []string) (n int, err error) {
 	var errs []error
 	missing := slices.Clone(ids)
 	for _, dir := range dirs {
@@ -133,6 +139,7 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 		missing = slices.DeleteFunc(missing, func(id string) bool {
 			return slices.ContainsFunc(chosen, func(q spool.Quarantined) bool { return isOf(&q, id) })
 		})
+		n += len(chosen)
 		for i := range chosen {
 			err := changeOne(ctx, w, dir, what, &chosen[i])
 			errs = append(errs, err)
@@ -142,13 +149,13 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return err
+		return n, err
 	}
 	if len(missing) > 0 {
 		err := hint.Wrap(fmt.Errorf("not in quarantine: %s", strings.Join(missing, " ")), "shipper quarantine list shows the files in quarantine")
-		return &cli.Error{Status: cli.NoMatch, Err: err}
+		return n, &cli.Error{Status: cli.NoMatch, Err: err}
 	}
-	return nil
+	return n, nil
 }
 
 // lockedError is the error of requeue while a shipper has the buffer open.
