@@ -152,7 +152,7 @@ func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) 
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          log.New(&errorLog{log: s.opts.Log, address: s.Addr().String()}, "", 0),
+		ErrorLog:          log.New(&errorLog{log: s.opts.Log, address: s.Addr().String()}, "", 0), //nolint:forbidigo // net/http takes no other
 		BaseContext:       func(net.Listener) context.Context { return flushing },
 		ConnContext:       connlimit.WithConn,
 		Protocols:         new(http.Protocols),
