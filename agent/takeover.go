@@ -183,11 +183,14 @@ func takenOver(ctx context.Context, dir string) bool {
 }
 
 // openOwn opens a shipper's own buffer. If another instance has taken it over, it requests the buffer
-// back and waits for it.
+// back and waits for it. A shipper that was killed may have it open for a moment longer than it seems to run.
 func openOwn(ctx context.Context, opts buffer.Options) (*buffer.Buffer, error) {
 	b, err := buffer.Open(ctx, opts)
-	if !errors.Is(err, buffer.ErrLocked) || !takenOver(ctx, opts.Dir) {
+	if !errors.Is(err, buffer.ErrLocked) {
 		return b, err
+	}
+	if !takenOver(ctx, opts.Dir) {
+		return buffer.Open(ctx, opts)
 	}
 	path := filepath.Join(opts.Dir, wantedFile)
 	if err := os.WriteFile(path, nil, 0o600); err != nil { //nolint:forbidigo // an empty file needs no atomic write

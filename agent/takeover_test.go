@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"logstow/blobnaming"
@@ -271,4 +272,28 @@ func TestRelayIsNotTakenOver(t *testing.T) {
 	if s, err := spool.Inspect(t.Context(), filepath.Join(dir, "relay-0")); err != nil || s.LogBytes == 0 || s.Positions != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
+}
+
+// A shipper starts although the process before it, which was killed, has its buffer open for a moment longer.
+func TestOpenOwnAfterKill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		opts := buffer.Options{Dir: filepath.Join(t.TempDir(), "b"), Instance: "i"}
+		before, err := buffer.Open(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Second, func() {
+			if err := before.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		b, err := openOwn(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
