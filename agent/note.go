@@ -14,12 +14,16 @@ import (
 
 	"logstow/internal/fsutil"
 	"logstow/internal/hint"
+	"logstow/internal/limited"
 	"logstow/store/open"
 )
 
 // noteFile is the file in a buffer's directory that describes its shipper, for shipper
 // status and for instances that take the buffer over.
 const noteFile = "shipper.json"
+
+// maxNote is the maximum size of that file in bytes.
+const maxNote = 1 << 20
 
 // Note is the content of shipper.json. A buffer without a note may hold undelivered records.
 type Note struct {
@@ -46,7 +50,7 @@ type Note struct {
 
 // ReadNote reads the note of a buffer's directory; ok is false if it is missing or damaged.
 func ReadNote(dir string) (n Note, ok bool) {
-	data, err := os.ReadFile(filepath.Join(dir, noteFile))
+	data, err := limited.Regular(filepath.Join(dir, noteFile), maxNote)
 	if err != nil || json.Unmarshal(data, &n) != nil {
 		return Note{}, false
 	}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"syscall"
 	"time"
 
 	"logstow/buffer/batching"
@@ -31,6 +32,7 @@ import (
 	"logstow/buffer/spool"
 	"logstow/buffer/unindexed"
 	"logstow/buffer/wal"
+	"logstow/internal/fsutil"
 	"logstow/internal/hint"
 )
 
@@ -108,8 +110,11 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 	if opts.Dir != "" {
 		if b.spool, found, err = spool.Open(ctx, b.spoolOptions()); err != nil {
 			err = fmt.Errorf("cannot open buffer %s: %w", opts.Dir, err)
-			if errors.Is(err, fs.ErrPermission) {
-				return nil, hint.Wrap(err, "give this user write access to the directory, or give another one with --buffer-dir")
+			switch {
+			case errors.Is(err, fs.ErrPermission):
+				err = hint.Wrap(err, "give this user write access to the directory, or give another one with --buffer-dir")
+			case errors.Is(err, syscall.EISDIR), errors.Is(err, fsutil.ErrNotRegular):
+				err = hint.Wrap(err, "move it elsewhere: it has the name of a file of the buffer")
 			}
 			return nil, err
 		}

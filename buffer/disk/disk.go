@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"logstow/internal/fsutil"
 )
 
 // FS is a file system. Paths are absolute or relative as the operating system's.
@@ -76,6 +78,9 @@ func open(path string, flags int) (File, error) {
 	f, err := os.OpenFile(path, flags, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: fsutil.ErrNotRegular}, f.Close())
 	}
 	return file{f}, nil
 }

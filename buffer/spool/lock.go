@@ -13,6 +13,7 @@ import (
 
 	"logstow/buffer/internal/wait"
 	"logstow/internal/fsutil"
+	"logstow/internal/limited"
 )
 
 // Names in a buffer's directory.
@@ -23,6 +24,9 @@ const (
 	unindexedDir  = "unindexed"
 	lockFile      = "lock"
 )
+
+// maxHolder is the maximum size of the lock file in bytes.
+const maxHolder = 4 << 10
 
 // ErrLocked reports that another process has the directory open.
 var ErrLocked = errors.New("in use by another process")
@@ -192,7 +196,7 @@ func flockDir(f *os.File, how fsutil.LockMode) error {
 // isLocked reports whether some process holds a directory's lock.
 func isLocked(path string) (bool, error) {
 	for _, name := range []string{"", lockFile} {
-		f, err := os.Open(filepath.Join(path, name))
+		f, err := fsutil.Open(filepath.Join(path, name))
 		if err != nil {
 			return false, err
 		}
@@ -227,7 +231,7 @@ func isSameFile(f *os.File, path string) bool {
 
 // ReadHolder reads the holder from a directory's lock file.
 func ReadHolder(dir string) (h Holder, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, lockFile))
+	data, err := limited.Regular(filepath.Join(dir, lockFile), maxHolder)
 	if err != nil {
 		return h, err
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"logstow/internal/fsutil"
 )
 
 // entry is a file of a directory, as listed.
@@ -77,7 +79,7 @@ func (system) resolve(path string) (string, error) { return filepath.EvalSymlink
 // openFile opens a file for reading without waiting for the writer of a pipe. A regular file that
 // cannot be read is an error, because files are identified by their content.
 func openFile(path string) (*os.File, entry, error) {
-	f, err := open(path)
+	f, err := fsutil.Open(path)
 	if err != nil {
 		return nil, entry{}, err
 	}

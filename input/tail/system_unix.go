@@ -4,12 +4,8 @@ package tail
 
 import (
 	"io/fs"
-	"os"
 	"syscall"
 )
-
-// open opens a file to read it, and a pipe without waiting for its writer.
-func open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
 
 // isRemoved reports whether an open file was deleted.
 func isRemoved(info fs.FileInfo) bool {

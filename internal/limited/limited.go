@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"logstow/internal/fsutil"
 )
 
 // Reader reads at most Left bytes from From, and then returns Err. Left may be set again between reads.
@@ -41,11 +43,25 @@ func File(path string, limit int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return closed(f, limit)
+}
+
+// Regular is File for a file that programs write: another kind of file, such as a named pipe, is [fsutil.ErrNotRegular].
+func Regular(path string, limit int) ([]byte, error) {
+	f, _, err := fsutil.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	return closed(f, limit)
+}
+
+// closed reads all of a file, and closes it.
+func closed(f *os.File, limit int) ([]byte, error) {
 	defer func() { _ = f.Close() }() // it was only read
 	text, err := All(f, limit)
 	var named *fs.PathError
 	if err != nil && !errors.As(err, &named) {
-		err = &fs.PathError{Op: "read", Path: path, Err: err}
+		err = &fs.PathError{Op: "read", Path: f.Name(), Err: err}
 	}
 	return text, err
 }

@@ -21,6 +21,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"logstow/internal/limited"
 )
 
 // DefaultSize is the default maximum size of all entries in bytes.
@@ -73,7 +75,7 @@ func (c *Cache) path(key string) string {
 // Get returns the bytes of a key; not ok if there is no intact entry.
 func (c *Cache) Get(key string) ([]byte, bool) {
 	path := c.path(key)
-	data, err := os.ReadFile(path)
+	data, err := limited.Regular(path, maxEntry+trailer)
 	if err != nil || len(data) < trailer {
 		return nil, false
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"github.com/goccy/go-yaml"
 
+	"logstow/internal/fsutil"
 	"logstow/internal/hint"
 	"logstow/internal/limited"
 )
@@ -78,18 +79,11 @@ func (t *Tokens) Identify(secret string) (i Identity, ok bool) {
 }
 
 func readFile(name string) ([]token, error) {
-	f, err := os.Open(name) //nolint:gosec // the operator's own file
+	f, info, err := fsutil.OpenRegular(name)
 	if err != nil {
 		return nil, bareError(err)
 	}
 	defer f.Close() //nolint:errcheck // nothing is written
-	info, err := f.Stat()
-	if err != nil {
-		return nil, bareError(err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
 	if err := checkMode(info.Mode().Perm(), mountedSecret(info)); err != nil {
 		return nil, hint.Wrap(err, "chmod 600 %s", name)
 	}

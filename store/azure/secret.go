@@ -5,13 +5,17 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"logstow/internal/limited"
 )
 
 const redacted = "[redacted]"
+
+// maxToken is the maximum size of a file with a token, in bytes.
+const maxToken = 1 << 20
 
 // Secret is a string that prints as "[redacted]" in every format; only [Secret.Reveal] returns it.
 // The zero value has no secret.
@@ -91,7 +95,7 @@ func (c Credential) secrets(container string) []string {
 		}
 	}
 	if c.Identity.TokenFile != "" {
-		if token, err := os.ReadFile(c.Identity.TokenFile); err == nil {
+		if token, err := limited.Regular(c.Identity.TokenFile, maxToken); err == nil {
 			all = append(all, strings.TrimSpace(string(token)))
 		}
 	}

@@ -79,21 +79,14 @@ func (b blobs) isListedAs(ctx context.Context, name, etag string) bool {
 }
 
 func readRange(path, etag string, off, n int64) ([]byte, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, syscall.ENOTDIR) {
-		return nil, fs.ErrNotExist // A parent of the path is a file.
+	file, info, err := fsutil.OpenRegular(path)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fsutil.ErrNotRegular) {
+		return nil, fs.ErrNotExist // A parent of the path is a file, or the path is that of a directory or a pipe.
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // Nothing was written.
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fs.ErrNotExist
-	}
 	if etag != "" && etag != etagOf(info.Size(), info.ModTime().UnixNano()) {
 		return nil, errReplaced
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"logstow/internal/limited"
 )
 
 // schemaVersion is the database's user_version.
@@ -132,6 +134,9 @@ func emptyDatabase(ctx context.Context) (image []byte, err error) {
 // because the database was created after the blobs. It contains a random id.
 const pendingFile = "reindex.pending"
 
+// maxPending is the maximum size of that file in bytes.
+const maxPending = 4 << 10
+
 // markPending rewrites the pending file, unless the store has no blobs.
 func (d *database) markPending() error {
 	entries, err := os.ReadDir(filepath.Dir(d.dir))
@@ -155,7 +160,7 @@ func (d *database) markPending() error {
 // PendingReindex returns an id, which is passed to [Store.Reindexed], if the index is incomplete because
 // the database was damaged or missing and was recreated while there were blobs; otherwise "".
 func (s *Store) PendingReindex() (id string, err error) {
-	data, err := os.ReadFile(filepath.Join(s.db.dir, pendingFile))
+	data, err := limited.Regular(filepath.Join(s.db.dir, pendingFile), maxPending)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

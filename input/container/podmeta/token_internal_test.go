@@ -12,7 +12,7 @@ import (
 func TestTokenTooLarge(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
-	for size, want := range map[int]string{maxToken: "", maxToken + 1: path + ": larger than 65536 bytes"} {
+	for size, want := range map[int]string{maxToken: "", maxToken + 1: "read " + path + ": larger than 65536 bytes"} {
 		if err := os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -102,16 +101,8 @@ func (a *api) get(ctx context.Context, query url.Values, accept string) (io.Read
 }
 
 func readToken(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	token, err := limited.All(f, maxToken)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return strings.TrimSpace(string(token)), nil
+	token, err := limited.Regular(path, maxToken)
+	return strings.TrimSpace(string(token)), err
 }
 
 // Run lists and watches until ctx ends.
