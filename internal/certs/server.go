@@ -33,6 +33,7 @@ type Server struct {
 	current *tls.Config
 	checked time.Time
 	seen    [3]os.FileInfo // of the files when they were last read
+	warned  bool           // that the current certificate is not valid
 }
 
 // NewServer reads the files. protocols are those that the server offers for negotiation (ALPN), in order of preference. A nil
@@ -59,6 +60,7 @@ func (s *Server) get() *tls.Config {
 				s.log.Error("reload rejected; keeping the old certificate", "error", err)
 			}
 		}
+		s.checkDates(now)
 	}
 	return s.current
 }
@@ -84,8 +86,24 @@ func (s *Server) read() error {
 		}
 		config.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	s.current = config
+	s.current, s.warned = config, false
+	s.checkDates(time.Now())
 	return nil
+}
+
+// checkDates warns once of a certificate that has expired or is not valid yet. It is used all the same: clients decide.
+func (s *Server) checkDates(now time.Time) {
+	var err error
+	switch leaf := s.current.Certificates[0].Leaf; {
+	case now.After(leaf.NotAfter):
+		err = fmt.Errorf("%s expired at %s", s.files.Cert, leaf.NotAfter.Format(time.RFC3339))
+	case now.Before(leaf.NotBefore):
+		err = fmt.Errorf("%s is valid from %s", s.files.Cert, leaf.NotBefore.Format(time.RFC3339))
+	}
+	if err != nil && !s.warned {
+		s.warned = true
+		s.log.Warn("clients reject the certificate", "error", err, "hint", "replace it: it is read again without a restart")
+	}
 }
 
 // changed reports whether the files differ from those seen. It does not compare modification times alone: a file system may have

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"logstow/internal/certs"
@@ -72,4 +73,36 @@ func TestServerFollowsFiles(t *testing.T) {
 	if connects(first) {
 		t.Error("a client of the previous authority may connect")
 	}
+}
+
+// A certificate that expires while it is in use is reported once, and a new one ends that.
+func TestServerReportsExpiry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pki := testpki.New(t)
+		var log bytes.Buffer
+		files := certs.Files{Cert: pki.Path("server.pem"), Key: pki.Path("server.key")}
+		server, err := certs.NewServer(files, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			after time.Duration
+			want  int
+		}{{time.Minute, 0}, {2 * time.Hour, 1}, {time.Hour, 1}} {
+			time.Sleep(step.after) // on the clock of the bubble
+			if _, err := server.Config().GetConfigForClient(nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Count(log.String(), "expired at"); got != step.want {
+				t.Errorf("%s later: %d warnings, want %d: %s", step.after, got, step.want, &log)
+			}
+		}
+		if _, err := certs.NewServer(certs.Files{Cert: files.Cert, Key: files.Key}, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(log.String(), "expired at"); got != 2 {
+			t.Errorf("a new server: %d warnings, want 2", got)
+		}
+	})
 }
