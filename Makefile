@@ -63,8 +63,8 @@ REPORT   ?= test.json
 full-report: testdata/azurite/node_modules testdata/lezer/node_modules ## "make full"; failures are printed last, and REPORT gets all as test2json writes it
 	$(subst 4000000,12000000,$(INMEMORY)) LOGSTOW_EFFORT=full $(TESTENV) $(TOOL) gotestsum --format pkgname --jsonfile $(REPORT) -- $(TESTARGS) $(PKG)
 
-test-large: testdata/azurite/node_modules ## retention of 24,000 blobs, and killed 40 times
-	$(INMEMORY) LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./audit ./cmd/shipper
+test-large: testdata/azurite/node_modules ## retention of 24,000 blobs (LOGSTOW_SERVICES: 120 of each), and killed 40 times
+	$(INMEMORY) LOGSTOW_REQUIRE_AZURITE=1 LOGSTOW_EFFORT=long $(GO) test -vet=off -count=1 -timeout 30m -v -run "TestLarge|TestRetainKilled|TestMemory" ./retention ./cmd/shipper
 
 # New data in each run, or those of one seed.
 long random crash soak: export LOGSTOW_SEED ?= random
@@ -85,8 +85,10 @@ race: testdata/azurite/node_modules ## everything under the race detector
 	LOGSTOW_REQUIRE_AZURITE=1 $(GO) test -race -timeout 30m $(PKG)
 
 # Without packages that have no goroutines of their own, and the tests that short skips (internal/test/effort).
-RACED    = agent archive/... audit buffer/... catalog compaction config export/... filestore input/... internal/retry logmetrics metrics process \
-	logql/engine logql/storage query query/cache query/fetch query/merge query/source query/sorting segment serve/... store/... tap upload watch
+RACED    = agent audit buffer/... catalog compaction export input \
+	$(addprefix input/,container/podmeta dedupe forward gelf httpserver listen relay socket stdin tail) \
+	internal/retry logmetrics metrics process logql/engine query query/cache query/fetch query/merge query/source \
+	segment serve/... store/... tap upload watch
 race-short: testdata/azurite/node_modules ## what may race, in short forms
 	$(INMEMORY) GOGC=400 $(REQUIRED) $(GO) test -vet=off -race -timeout 30m ./store/azure
 	$(INMEMORY) GOGC=400 $(GO) test -vet=off -race -short -timeout 30m $(RACED:%=./%)

@@ -207,7 +207,7 @@ func (e *encoder) Upsert(_ context.Context, _ string, entities []store.Entity) e
 
 // A day of 100,000 segments (with make long 200,000) is compared in bounded memory, whatever differs. Not
 // parallel: it measures the whole heap.
-func TestMemory(t *testing.T) {
+func TestLongMemory(t *testing.T) {
 	effort.Need(t, effort.Full, "100,000 segments")
 	for name, c := range map[string]struct {
 		services, perHour int

@@ -190,6 +190,7 @@ func TestLongOvertaken(t *testing.T) {
 
 // A bit that flips anywhere in an output changes no answer while its inputs are there, and is noted.
 func TestLongDamagedOutput(t *testing.T) {
+	effort.Need(t, effort.Test, "one goroutine, which takes seconds under the race detector")
 	t.Parallel()
 	rnd := testrand.New(t)
 	s, inputs, ask := movingStore(t, rnd)

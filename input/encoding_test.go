@@ -17,6 +17,7 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/multiline"
+	"logstow/internal/test/effort"
 )
 
 // encode encodes a text with its byte order mark.
@@ -219,6 +220,7 @@ func TestEncodingGoesOnAfterACutCharacter(t *testing.T) {
 
 // Long lines are truncated by their length in UTF-8, and large reads are converted in parts.
 func TestEncodingOfManyAndLongLines(t *testing.T) {
+	effort.Need(t, effort.Test, "one goroutine, which takes seconds under the race detector")
 	t.Parallel()
 	for _, e := range encodings() {
 		long := strings.Repeat("長", 1<<20)

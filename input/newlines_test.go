@@ -11,12 +11,14 @@ import (
 	"logstow/buffer"
 	"logstow/input"
 	"logstow/input/multiline"
+	"logstow/internal/test/effort"
 	"logstow/record"
 )
 
 // A newline takes two bytes in a segment: a record of many of them may exceed a block although its message
 // does not exceed the record limit. It is truncated, and what follows it is stored.
 func TestFeedManyNewlines(t *testing.T) {
+	effort.Need(t, effort.Test, "one goroutine, which takes seconds under the race detector")
 	t.Parallel()
 	b, err := buffer.Open(t.Context(), buffer.Options{Instance: "node-1", Memory: 256 << 20, FlushSize: 64 << 20})
 	if err != nil {

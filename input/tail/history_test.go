@@ -203,6 +203,7 @@ func TestLongIdentityHistories(t *testing.T) {
 // Histories in which lines were once lost or doubled: among others because an inode was
 // reused by a copy or by a compressed file, and of an empty file only that was known.
 func TestIdentityHistories(t *testing.T) {
+	effort.Need(t, effort.Test, "one goroutine, which takes seconds under the race detector")
 	t.Parallel()
 	for _, c := range []struct{ name, steps string }{
 		{"rotation between polls", "write poll write rename write rename write poll"},

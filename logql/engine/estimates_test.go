@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 	"logstow/logql/engine"
 	"logstow/logql/syntax"
@@ -13,6 +14,7 @@ import (
 
 // Quantiles of more samples than fit into memory are estimates within 1%, and the result says so, whether windows overlap or not.
 func TestQuantileEstimates(t *testing.T) {
+	effort.Need(t, effort.Test, "one goroutine, which takes seconds under the race detector")
 	t.Parallel()
 	rnd := testrand.New(t)
 	m := &memory{workers: 3}

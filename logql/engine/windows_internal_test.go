@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"logstow/internal/test/effort"
 	"logstow/internal/test/testrand"
 )
 
@@ -94,6 +95,7 @@ func checkResults(t *testing.T, w *windows, all []sample, name string, results m
 
 // TestWindows compares windows with their definition: random steps, ranges and samples, any order and number of workers.
 func TestWindows(t *testing.T) {
+	effort.Need(t, effort.Test, "one goroutine, which takes seconds under the race detector")
 	t.Parallel()
 	r := testrand.New(t)
 	for range 1500 {
