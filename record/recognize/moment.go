@@ -80,19 +80,21 @@ func parseMoment(b []byte, bare bool, order dateOrder) (moment, int) {
 	case b[8]-'0' > 9:
 		return compact(b)
 	case bare:
-		if m, n := digitsAlone(b); n > 0 {
-			return m, n
+		if b[0] == '2' && b[1] == '0' {
+			if m, n := digitsAlone(b); n > 0 {
+				return m, n
+			}
 		}
 		return epochText(b)
 	}
 	return moment{}, 0
 }
 
-// digitsAlone reads 20261120150405, with milliseconds or not.
+// digitsAlone reads 20261120150405, with milliseconds or not, of this century.
 func digitsAlone(b []byte) (moment, int) {
 	const seconds, millis = len("20261120150405"), len("20261120150405123")
 	n := digitsEnd(b, 0)
-	if n != seconds && n != millis || b[0] != '2' || b[1] != '0' {
+	if n != seconds && n != millis {
 		return moment{}, 0
 	}
 	if n == seconds {

@@ -11,11 +11,12 @@ func (f *finding) spellings(line []byte) {
 	if f.level != record.None {
 		return
 	}
-	if isTrace(line) {
+	marks := marksOf(line[:min(len(line), maxColumn)])
+	if isTrace(line) || marks.ruby && isRubyException(line) {
 		f.level = record.Error
 		return
 	}
-	if IsPythonWarning(line) {
+	if marks.python && IsPythonWarning(line) {
 		f.level = record.Warn
 		return
 	}
@@ -25,11 +26,36 @@ func (f *finding) spellings(line []byte) {
 	if f.level == record.None && len(line) > maxColumn/2 && line[2] == '/' && bytes.Contains(line[:maxColumn/2], []byte(" \t")) {
 		f.sharePoint(line)
 	}
+	if f.level == record.None && marks.cef {
+		f.cef(line)
+	}
 	if f.level == record.None {
 		f.bgl(line)
 	}
 	if f.level == record.None {
 		f.cisco(line[:min(len(line), maxColumn)])
+	}
+}
+
+// marks are texts around a colon that the beginning of a line has, and that some formats have. One search finds them all.
+type marks struct{ ruby, python, cef bool }
+
+func marksOf(head []byte) (m marks) {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(head[i:], ':')
+		if n < 0 {
+			return m
+		}
+		if i += n; i >= len(".rb") {
+			switch string(head[i-len(".rb") : i]) {
+			case ".rb":
+				m.ruby = true
+			case ".py":
+				m.python = true
+			case "CEF":
+				m.cef = m.cef || bytes.HasPrefix(head[i-len("CEF"):], []byte(cefVersion))
+			}
+		}
 	}
 }
 
@@ -61,7 +87,7 @@ func isTrace(line []byte) bool {
 			return true
 		}
 	}
-	return isRubyException(line) || isNodeReport(line)
+	return isNodeReport(line)
 }
 
 // NodeMemory is the line with which Node begins to report that it ran out of memory.
@@ -152,7 +178,9 @@ func (f *finding) byFirst(line []byte) {
 		f.withoutTime(line)
 	case c-'A' < 26:
 		f.secondLine(line)
-		f.puppet(line)
+		if isWeekday(line) {
+			f.puppet(line)
+		}
 	case c-'0' <= 9 && line[10] == '-':
 		f.db2(line)
 	case c-'0' <= 9:
@@ -162,9 +190,6 @@ func (f *finding) byFirst(line []byte) {
 		if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte("] *** Terminating app due to uncaught exception ")) {
 			f.level = record.Error
 		}
-	}
-	if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte(cefVersion)) {
-		f.cef(line)
 	}
 }
 
