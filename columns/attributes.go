@@ -9,7 +9,8 @@ import (
 
 // AttributeNames are the names of the attributes in the records of a block. Call Reset first.
 type AttributeNames struct {
-	// seen has the names by object, as they are written, and a zero byte before those in maps; byLabel the name with each label, "" if there are several.
+	// seen has the names by object, as they are written, and a zero byte before those in maps; byLabel the name with each label, "" if
+	// there are several.
 	seen    map[string]map[string]bool
 	byLabel map[string]string
 }

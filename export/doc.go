@@ -5,5 +5,6 @@
 // the table, whose application is the chain. Data files and transactions are in one commit, so each unit is in the table once, whoever else
 // exports at the same time or was killed. Segments that are not compacted yet are not in the table.
 //
-// Only if an operator rejects an output that is in the table does its day change: compaction merges the inputs again, and the day is written anew.
+// Only if an operator rejects an output that is in the table does its day change: compaction merges the inputs again, and the day is
+// written anew.
 package export

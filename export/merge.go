@@ -8,9 +8,9 @@ import (
 	"logstow/segment"
 )
 
-// maxOpen is the maximum number of outputs of a service that are merged at the same time, maxText the size of their texts from which no more
-// are opened. Of more whose times overlap the later ones follow: their rows are not in order, which costs readers that skip row groups, nothing
-// else.
+// maxOpen is the maximum number of outputs of a service that are merged at the same time, maxText the size of their texts from which
+// no more are opened. Of more whose times overlap the later ones follow: their rows are not in order, which costs readers that skip
+// row groups, nothing else.
 const (
 	maxOpen = 16
 	maxText = 32 << 20

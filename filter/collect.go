@@ -91,8 +91,8 @@ func (c *Collector) addresses(text []byte) {
 	}
 }
 
-// escapes collects the tokens that remain after removing an escape, which begins with a byte, from the start of a run. If an escape stands for a
-// byte of a run, the block may contain any token, because fields are compared unescaped.
+// escapes collects the tokens that remain after removing an escape, which begins with a byte, from the start of a run. If an escape
+// stands for a byte of a run, the block may contain any token, because fields are compared unescaped.
 func (c *Collector) escapes(text []byte, begin byte) {
 	for from := 0; ; {
 		i := bytes.IndexByte(text[from:], begin)

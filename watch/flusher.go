@@ -324,7 +324,8 @@ type flushing struct {
 	// until is when the watch expires, by this process's clock.
 	until    time.Time
 	interval time.Duration
-	// written is when the watch was renewed, asked when that was read, by this process's clock. clock was the time by storage's clock when this process's clock was at localClock.
+	// written is when the watch was renewed, asked when that was read, by this process's clock. clock was the time by storage's clock
+	// when this process's clock was at localClock.
 	written, asked, clock, localClock time.Time
 }
 

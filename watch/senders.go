@@ -249,9 +249,9 @@ func (s *Senders) wait(ctx context.Context, service string, asked, until time.Ti
 	}
 }
 
-// flushed returns a time by storage's clock up to which all senders that have a service have flushed it; it is not limited if no sender
-// has it, and zero while there may be senders that have not polled yet. If late is set, those that have not flushed since they were asked, at a time of storage's clock, are not waited for:
-// for them it is that time.
+// flushed returns a time by storage's clock up to which all senders that have a service have flushed it; it is not limited if no
+// sender has it, and zero while there may be senders that have not polled yet. If late is set, those that have not flushed since they
+// were asked, at a time of storage's clock, are not waited for: for them it is that time.
 func (s *Senders) flushed(service string, asked time.Time, late bool) (to time.Time, limited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -140,8 +140,8 @@ func (q *Queue) takeAt(at int) *Item {
 	return item
 }
 
-// tryNext is Next without waiting: item and error are nil if Next has to wait, and then free, if it is above 0, is how long until a batch that
-// is held may be taken.
+// tryNext is Next without waiting: item and error are nil if Next has to wait, and then free, if it is above 0, is how long until a
+// batch that is held may be taken.
 func (q *Queue) tryNext(ctx context.Context) (item *Item, free time.Duration, err error) {
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)

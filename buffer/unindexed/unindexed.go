@@ -184,7 +184,8 @@ func (e *Entities) add(store string, entities []Entity) (n int, err error) {
 	return n, nil
 }
 
-// DropOldest drops the oldest entities that are not taken, for a reason that is logged, and reports whether there were any. An error is final.
+// DropOldest drops the oldest entities that are not taken, for a reason that is logged, and reports whether there were any. An error
+// is final.
 func (e *Entities) DropOldest(reason string) (bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

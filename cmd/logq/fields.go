@@ -207,8 +207,8 @@ func distinctOf(f *fieldstats.Field) string {
 	return strconv.Itoa(f.Distinct)
 }
 
-// printFieldsTable prints a table. ATTRIBUTE is the share of the records with a field of which it is an attribute. On a terminal, of so many columns, its last column has the values that
-// fit; 0 is no terminal.
+// printFieldsTable prints a table. ATTRIBUTE is the share of the records with a field of which it is an attribute. On a terminal, of
+// so many columns, its last column has the values that fit; 0 is no terminal.
 func printFieldsTable(w io.Writer, found *query.FieldStats, columns int) error {
 	const attribute = "ATTRIBUTE" // a column if there are any
 	table, tops := [][]string{{"NAME", "TYPE", "COVERAGE", "DISTINCT"}}, [][]string{{"TOP VALUES"}}

@@ -99,7 +99,8 @@ func (m *maintenance[O, R]) run(c *ucli.Context) error {
 	return err
 }
 
-// runReported runs a job with a progress line and prints its report, unless it ended before anything was looked at. The error is the report's.
+// runReported runs a job with a progress line and prints its report, unless it ended before anything was looked at. The error is the
+// report's.
 func runReported[R interface{ Err() error }](
 	c *ucli.Context, asJSON bool, draw func() string, run func(ctx context.Context) (report R, looked bool, err error), print func(to io.Writer, report R) error,
 ) error {

@@ -6,7 +6,8 @@ import (
 	"unicode"
 )
 
-// meant is a hint for what other languages write where the parser finds a mistake: at a character of the expression; "" if it is none of that.
+// meant is a hint for what other languages write where the parser finds a mistake: at a character of the expression; "" if it is none
+// of that.
 func meant(expression []rune, at int) string {
 	at = min(at, len(expression))
 	before, after := strings.TrimSpace(string(expression[:at])), string(expression[at:])

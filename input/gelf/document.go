@@ -123,8 +123,9 @@ func (d *document) member(name, value []byte) member {
 	return member{memo.Text(&d.names, bare, memo.Same), additional, value}
 }
 
-// parts returns the message of a complete document, and its other members as attributes, without the timestamp unless it is to be kept.
-// It is not ok if the document has no message, if anything would be lost, or if the attributes have more than most bytes. If it is ok, it may have changed the bytes of the document.
+// parts returns the message of a complete document, and its other members as attributes, without the timestamp unless it is to be
+// kept. It is not ok if the document has no message, if anything would be lost, or if the attributes have more than most bytes. If it
+// is ok, it may have changed the bytes of the document.
 func (d *document) parts(keepTime bool, most int) (text, encoded []byte, ok bool) {
 	used := slices.IndexFunc(d.messages[:], isText)
 	if !d.complete || used < 0 {

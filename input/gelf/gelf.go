@@ -5,12 +5,11 @@
 // # Content of a record
 //
 // The message is full_message or, without it, short_message. All other members of the document are attributes, additional fields
-// without their underscore; a timestamp only if it is not the time of the record. A document that is truncated or no JSON object, that has
-// no message, or whose attributes exceed their limits or the free memory, is the message as received, decompressed, without one newline or NUL at its end.
-// The time is its timestamp, exact to the nanosecond. The level is derived from the severity. The source is
-// HOST/FACILITY, without unknown parts; the sender's address is the default host, and in a message of Docker's
-// driver the container's name replaces the facility. The service is the first of the additional fields
-// _service_name, _service and _app that is a text.
+// without their underscore; a timestamp only if it is not the time of the record. A document that is truncated or no JSON object, that
+// has no message, or whose attributes exceed their limits or the free memory, is the message as received, decompressed, without one
+// newline or NUL at its end. The time is its timestamp, exact to the nanosecond. The level is derived from the severity. The source is
+// HOST/FACILITY, without unknown parts; the sender's address is the default host, and in a message of Docker's driver the container's
+// name replaces the facility. The service is the first of the additional fields _service_name, _service and _app that is a text.
 //
 // # Loss
 //

@@ -60,7 +60,8 @@ func (b *Buffer) Read(begun bool, message, idle time.Duration) (n int, err error
 	return b.last, err
 }
 
-// MakeSpace makes space for the next Read. If a message fills the buffer, and it cannot be enlarged, the error is [ErrBudget], or that of ctx.
+// MakeSpace makes space for the next Read. If a message fills the buffer, and it cannot be enlarged, the error is [ErrBudget], or that
+// of ctx.
 func (b *Buffer) MakeSpace(ctx context.Context) error {
 	b.end = copy(b.buf, b.Unread())
 	b.start = 0

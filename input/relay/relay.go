@@ -32,8 +32,8 @@ type Spec struct {
 	Tokens map[string]string
 }
 
-// errVolatile refuses a buffer in memory: its end would lose what was acknowledged, and its ID, for which senders would wait forever with what
-// they had no response to.
+// errVolatile refuses a buffer in memory: its end would lose what was acknowledged, and its ID, for which senders would wait forever
+// with what they had no response to.
 var errVolatile = errors.New("relay input: a relay needs a buffer on disk, since it keeps what senders have removed: use --buffer-dir instead of --buffer memory")
 
 // Kind implements [input.Spec].

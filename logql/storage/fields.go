@@ -38,9 +38,9 @@ type Field struct {
 	Values      []string
 }
 
-// Fields returns the fields and the structured metadata of the newest matches, at most lines of them, in order of names. Messages are parsed as json,
-// or as logfmt if they are not JSON, without pairs whose names [message.All] rejects. values is the maximum number of values of
-// each field. It keeps about 32 MiB of distinct values and drops others.
+// Fields returns the fields and the structured metadata of the newest matches, at most lines of them, in order of names. Messages are
+// parsed as json, or as logfmt if they are not JSON, without pairs whose names [message.All] rejects. values is the maximum number of
+// values of each field. It keeps about 32 MiB of distinct values and drops others.
 func (v *View) Fields(ctx context.Context, log *syntax.LogExpr, from, to int64, lines, values int) ([]Field, error) {
 	asJSON, err := pipeline.Compile([]syntax.Stage{&syntax.JSONParser{}}, nil, nil)
 	if err != nil {

@@ -33,9 +33,10 @@ type Part struct {
 	Records, Bytes float64
 }
 
-// Parts calls emit with the parts of the streams that match all matchers of at least one selector, in no order; no selectors is all streams.
-// It considers the records in [from, to), in Unix nanoseconds. Intervals have length width and start at multiples of it since 1970; width 0 is
-// one interval, from from on. Numbers are estimates by metadata and, of records with label attributes, by footers. It reads no text.
+// Parts calls emit with the parts of the streams that match all matchers of at least one selector, in no order; no selectors is all
+// streams. It considers the records in [from, to), in Unix nanoseconds. Intervals have length width and start at multiples of it since
+// 1970; width 0 is one interval, from from on. Numbers are estimates by metadata and, of records with label attributes, by footers. It
+// reads no text.
 func (v *View) Parts(ctx context.Context, selectors [][]*syntax.Matcher, from, to int64, width time.Duration, emit func(Part)) error {
 	if len(selectors) == 0 {
 		selectors = [][]*syntax.Matcher{nil}

@@ -18,9 +18,10 @@ func (p *Parser) Leveler() *Leveler {
 }
 
 // Level returns the level of a message by its fields: the status of an access log (see [StatusLevel]), klog's letter, or the number in
-// the member "level" of a JSON message. The number is a syslog severity in a GELF message, 0 to 4 in one of Nextcloud, 1 (critical) to 5 in a resource log of Azure, otherwise a level
-// of pino or bunyan, 10 to 69. With a pattern or a regular expression it is the name of a level in the capture "level" or "severity",
-// otherwise the status in the capture "status". It is not ok if there is none. Package recognize finds levels in other places.
+// the member "level" of a JSON message. The number is a syslog severity in a GELF message, 0 to 4 in one of Nextcloud, 1 (critical) to
+// 5 in a resource log of Azure, otherwise a level of pino or bunyan, 10 to 69. With a pattern or a regular expression it is the name
+// of a level in the capture "level" or "severity", otherwise the status in the capture "status". It is not ok if there is none.
+// Package recognize finds levels in other places.
 func (l *Leveler) Level(message []byte) (level record.Level, ok bool) {
 	switch p := l.parser; {
 	case p.formats != nil:

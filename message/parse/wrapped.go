@@ -43,9 +43,9 @@ func (s *Splitter) allInner(yield func(string, message.Value) bool) bool {
 	return s.allOf(&s.wrapped.whole, yield)
 }
 
-// LineInside returns the line that a JSON message wraps, with JSON's escapes; nil if there is none. It is the first member named log, Log,
-// message, LogMessage, or body (only as the first member of the message), provided that it is a string in JSON, in a text format, or in logfmt: it
-// starts with two pairs, or is one pair.
+// LineInside returns the line that a JSON message wraps, with JSON's escapes; nil if there is none. It is the first member named log,
+// Log, message, LogMessage, or body (only as the first member of the message), provided that it is a string in JSON, in a text format,
+// or in logfmt: it starts with two pairs, or is one pair.
 func LineInside(msg []byte) []byte {
 	if len(msg) == 0 || msg[0] != '{' {
 		return nil

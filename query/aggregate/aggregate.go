@@ -1,8 +1,9 @@
 // Package aggregate computes functions of groups of records: the engine of logq stats --compute.
 //
-// A [Spec] is compiled to a [Plan], which tells what an [Aggregation] needs of each record. Any number of workers add records, then [Aggregation.Finish] merges their groups. The result does not depend on the number of workers, on which
-// worker gets a record, or on the order of records: sums are exact (package exact), first and last follow times and sequences,
-// and whether a quantile or a number of distinct values is approximate depends only on the number of values in its group.
+// A [Spec] is compiled to a [Plan], which tells what an [Aggregation] needs of each record. Any number of workers add records, then
+// [Aggregation.Finish] merges their groups. The result does not depend on the number of workers, on which worker gets a record, or on
+// the order of records: sums are exact (package exact), first and last follow times and sequences, and whether a quantile or a number
+// of distinct values is approximate depends only on the number of values in its group.
 //
 // Groups that exceed the memory are written to temporary files as sorted runs (package spill), which are merged at the end.
 // No group is dropped.

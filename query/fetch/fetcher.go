@@ -68,7 +68,8 @@ type worker struct {
 const maxKept = 4 << 20
 
 // NewFetcher makes a fetcher. indexed is set if the segments were planned by the index, which may be stale; noColumns if it must not
-// read columns. Temporary files are created in tempDir; "" is the system's directory. processors limit it together with other fetchers; nil is no limit.
+// read columns. Temporary files are created in tempDir; "" is the system's directory. processors limit it together with other
+// fetchers; nil is no limit.
 func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed, noColumns bool, tempDir string, processors *Processors) *Fetcher {
 	f := &Fetcher{
 		Recorder: rec, findings: found, indexed: indexed, noColumns: noColumns, processors: processors, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},

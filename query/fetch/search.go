@@ -61,8 +61,9 @@ func gather(text []byte, spans []Span) []byte {
 	return text[:min(end, len(text))]
 }
 
-// Each calls found for every match in a task's block, with its stored text and its columns, which are valid until found
-// returns. origin is the task's segment; if origins is set and the segment is mixed, it is the part of the match. An error of found is recorded as a problem of the segment, and does not end the search.
+// Each calls found for every match in a task's block, with its stored text and its columns, which are valid until found returns.
+// origin is the task's segment; if origins is set and the segment is mixed, it is the part of the match. An error of found is recorded
+// as a problem of the segment, and does not end the search.
 func (f *Fetcher) Each(ctx context.Context, t *Task, origins bool, found func(origin *source.Segment, line []byte, columns *record.Columns) error) {
 	f.search(ctx, t, origins, func(w *worker, text []byte, at *locator) (err error) {
 		scanErr := w.scanner.Scan(text, f.checksAt(t, at), func(start, end int, columns *record.Columns) {

@@ -1,4 +1,5 @@
-// Package fieldstats collects the fields of a query's records, of their attributes and their messages: names, types, numbers of records and values.
+// Package fieldstats collects the fields of a query's records, of their attributes and their messages: names, types, numbers of
+// records and values.
 //
 // It reads all records, or a sample that is spread over them. Memory is bounded for any messages: rare names are dropped, and of a field
 // with many values only the frequent ones are kept.

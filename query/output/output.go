@@ -63,9 +63,9 @@ const (
 	// omitted. The attributes of the record and of its stream follow the fields. Those of its resource and scope are not printed.
 	Pretty   = "pretty"
 	Template = "template"
-	// Parquet is a file, which can be read after the Writer is closed. Its columns are named in the options, by default the
-	// six fixed fields, and attributes, a JSON object. time is a TIMESTAMP in nanoseconds, the others are STRING. No level, and a field that is missing or
-	// null, are NULL; bytes that are not UTF-8 are U+FFFD.
+	// Parquet is a file, which can be read after the Writer is closed. Its columns are named in the options, by default the six fixed
+	// fields, and attributes, a JSON object. time is a TIMESTAMP in nanoseconds, the others are STRING. No level, and a field that is
+	// missing or null, are NULL; bytes that are not UTF-8 are U+FFFD.
 	Parquet = "parquet"
 )
 

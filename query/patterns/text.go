@@ -18,10 +18,11 @@ type texts struct {
 	plain []byte
 }
 
-// Text returns the text of a message whose pattern is counted: a first line without colours, and without blanks at its ends. It is that of the first string
-// among the members msg, message, log, event, text, body, short_message and MESSAGE of the JSON object that the message is or ends with,
-// where msg, message, log and MESSAGE precede the others; or of the logfmt pair msg or message; or of the message itself. If the member is
-// a wrapped line, a JSON object or one that starts with a logfmt pair, it is the text of that line. The result may refer to the message.
+// Text returns the text of a message whose pattern is counted: a first line without colours, and without blanks at its ends. It is
+// that of the first string among the members msg, message, log, event, text, body, short_message and MESSAGE of the JSON object that
+// the message is or ends with, where msg, message, log and MESSAGE precede the others; or of the logfmt pair msg or message; or of the
+// message itself. If the member is a wrapped line, a JSON object or one that starts with a logfmt pair, it is the text of that line.
+// The result may refer to the message.
 func Text(message []byte) []byte {
 	var t texts
 	return t.text(message)

@@ -160,7 +160,8 @@ func halfDayIn(text []byte) string {
 	return ""
 }
 
-// weekdayEnd returns the length of the weekday with which a text begins, such as 星期五, （金）, 金曜日 and 금요일, and of the blank behind it; 0 if it begins with none.
+// weekdayEnd returns the length of the weekday with which a text begins, such as 星期五, （金）, 金曜日 and 금요일, and of the blank behind it; 0
+// if it begins with none.
 func weekdayEnd(text []byte) int {
 	i := 0
 	for i < len(text) {

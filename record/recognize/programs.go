@@ -298,7 +298,8 @@ func (f *finding) windowsEvent(line []byte) {
 	}
 }
 
-// IsClientLog reports whether a line begins a record of Configuration Manager's and Intune's clients, and ended whether the record ends in it.
+// IsClientLog reports whether a line begins a record of Configuration Manager's and Intune's clients, and ended whether the record
+// ends in it.
 func IsClientLog(line []byte) (is, ended bool) {
 	return bytes.HasPrefix(line, []byte("<![LOG[")), bytes.Contains(line, []byte(clientTail))
 }

@@ -215,7 +215,8 @@ func (r *Recognizer) readLine(f *finding, line []byte) []byte {
 	return text
 }
 
-// textLevel returns the level of the text behind a header of syslog or Cloud Foundry, or the name of a container, which is read as a line of its own.
+// textLevel returns the level of the text behind a header of syslog or Cloud Foundry, or the name of a container, which is read as a
+// line of its own.
 func (r *Recognizer) textLevel(f *finding, line []byte) record.Level {
 	start := f.stream
 	if start == 0 && f.found {

@@ -115,7 +115,8 @@ func startsTrace(line []byte) bool {
 	return false
 }
 
-// isRubyException reports whether a line is the first of an exception at which Ruby ended: app.rb:3:in 'Integer#/': divided by 0 (ZeroDivisionError).
+// isRubyException reports whether a line is the first of an exception at which Ruby ended: app.rb:3:in 'Integer#/': divided by 0
+// (ZeroDivisionError).
 func isRubyException(line []byte) bool {
 	i := bytes.Index(line[:min(len(line), maxColumn)], []byte(".rb:"))
 	if i <= 0 || bytes.IndexByte(line[:i], ' ') >= 0 {

@@ -50,11 +50,10 @@ type Credential struct {
 //   - AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN
 //   - AZURE_STORAGE_ACCOUNT alone: DefaultAzureCredential
 //
-// [AuthEnv] requests one kind of credential; others that are set are then ignored.
-// AZURE_STORAGE_BLOB_ENDPOINT and AZURE_STORAGE_TABLE_ENDPOINT replace the addresses of any of
-// them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of those derived from an account's name. [APIVersionEnv] sets the version of
-// the services. getenv is
-// os.Getenv or a substitute; a pair of quotes around a value is removed. The error is of class [store.ErrAccessDenied] and contains no secret.
+// [AuthEnv] requests one kind of credential; others that are set are then ignored. AZURE_STORAGE_BLOB_ENDPOINT and
+// AZURE_STORAGE_TABLE_ENDPOINT replace the addresses of any of them, AZURE_STORAGE_ENDPOINT_SUFFIX the domain of those derived from an
+// account's name. [APIVersionEnv] sets the version of the services. getenv is os.Getenv or a substitute; a pair of quotes around a
+// value is removed. The error is of class [store.ErrAccessDenied] and contains no secret.
 func FromEnv(getenv func(string) string) (Credential, error) {
 	var quoted []string
 	cred, err := fromEnv(func(name string) string {
