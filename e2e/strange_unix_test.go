@@ -33,7 +33,7 @@ func TestNoFileInItsPlace(t *testing.T) {
 		}
 		return cmd.ProcessState.ExitCode(), string(out)
 	}
-	ship := strings.Fields("shipper run --once --buffer-dir buffer --service shop --store store in.log")
+	ship := strings.Fields("shipper run --once --retry-for 1s --buffer-dir buffer --service shop --store store in.log")
 	if status, text := run(made, ship); status != 0 {
 		t.Fatal(text)
 	}
