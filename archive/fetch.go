@@ -157,7 +157,8 @@ func (f *fetcher) renew(ctx context.Context, b *layout.Blob) (ok bool, err error
 // open returns the text of a blob as it is stored. The caller must call done.
 func (f *fetcher) open(ctx context.Context, one *fetched) (r io.Reader, done func(), err error) {
 	if one.blob.Grows || int64(len(one.head)) >= one.blob.Size {
-		return io.MultiReader(bytes.NewReader(one.head), &rest{ctx: ctx, fetcher: f, blob: one.blob, at: int64(len(one.head))}), func() {}, nil
+		return io.MultiReader(bytes.NewReader(one.head),
+			&rest{ctx: ctx, fetcher: f, blob: one.blob, at: int64(len(one.head))}), func() {}, nil
 	}
 	file, err := tempfile.Create(f.tempDir)
 	if err != nil {
@@ -171,7 +172,8 @@ func (f *fetcher) open(ctx context.Context, one *fetched) (r io.Reader, done fun
 		if err != nil {
 			break
 		}
-		_, err = io.Copy(file, io.MultiReader(bytes.NewReader(one.head), &rest{ctx: ctx, fetcher: f, blob: one.blob, at: int64(len(one.head))}))
+		_, err = io.Copy(file,
+			io.MultiReader(bytes.NewReader(one.head), &rest{ctx: ctx, fetcher: f, blob: one.blob, at: int64(len(one.head))}))
 		if err == nil {
 			_, err = file.Seek(0, io.SeekStart)
 			if err == nil {

@@ -82,11 +82,13 @@ func (r *flowRecord) flows(object []byte, members []member, depth int) {
 func (r *flowRecord) names() []string {
 	if r.virtual {
 		return []string{
-			"srcIp", "dstIp", "srcPort", "dstPort", "protocol", "direction", "state", "encryption", "packetsSent", "bytesSent", "packetsReceived", "bytesReceived",
+			"srcIp", "dstIp", "srcPort", "dstPort", "protocol", "direction", "state", "encryption", "packetsSent", "bytesSent",
+			"packetsReceived", "bytesReceived",
 		}
 	}
 	return []string{
-		"srcIp", "dstIp", "srcPort", "dstPort", "protocol", "direction", "decision", "state", "packetsSent", "bytesSent", "packetsReceived", "bytesReceived",
+		"srcIp", "dstIp", "srcPort", "dstPort", "protocol", "direction", "decision", "state", "packetsSent", "bytesSent",
+		"packetsReceived", "bytesReceived",
 	}
 }
 

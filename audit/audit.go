@@ -211,9 +211,18 @@ func run(ctx context.Context, s store.Store, o Options, repair bool) (Report, er
 	counter := new(store.Counter)
 	s = counter.Store(s)
 	a := &auditor{
-		o: o, repair: repair, container: s.Container(), blobs: s.Blobs(), compacted: s.Compacted(), tables: s.Tables(),
-		catalog: catalog.ForJobs(s),
-		reading: make(chan struct{}, concurrentFooters), seed: maphash.MakeSeed(), now: s.Now, orphans: make(map[entityKey]bool), found: make(map[string]bool),
+		o:         o,
+		repair:    repair,
+		container: s.Container(),
+		blobs:     s.Blobs(),
+		compacted: s.Compacted(),
+		tables:    s.Tables(),
+		catalog:   catalog.ForJobs(s),
+		reading:   make(chan struct{}, concurrentFooters),
+		seed:      maphash.MakeSeed(),
+		now:       s.Now,
+		orphans:   make(map[entityKey]bool),
+		found:     make(map[string]bool),
 	}
 	a.comparisons.SetLimit(concurrentParts)
 	if o.Depth == Blocks {
@@ -389,7 +398,12 @@ func (a *auditor) handleOrphans(ctx context.Context) (err error) {
 	a.report.Entities += int64(len(a.orphans))
 	left := make([]Difference, 0, len(a.orphans))
 	for p := range a.orphans {
-		left = append(left, Difference{Kind: StrayEntity, Object: quoteKey(p.key.Partition), Text: "partition of no service: " + p.String(), remove: []entityKey{p}})
+		left = append(left, Difference{
+			Kind:   StrayEntity,
+			Object: quoteKey(p.key.Partition),
+			Text:   "partition of no service: " + p.String(),
+			remove: []entityKey{p},
+		})
 	}
 	slices.SortFunc(left, compareDifferences)
 	if a.repair {

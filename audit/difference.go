@@ -118,7 +118,12 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 		delete(byBlob, e.name)
 		if e.rejected {
 			for _, p := range places {
-				all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "the output is rejected: " + p.String(), remove: []entityKey{p}})
+				all = append(all, Difference{
+					Kind:   StrayEntity,
+					Object: e.name,
+					Text:   "the output is rejected: " + p.String(),
+					remove: []entityKey{p},
+				})
 			}
 			continue
 		}
@@ -136,7 +141,12 @@ func compare(container string, blobs []listedBlob, index indexPart) []Difference
 			}
 			for _, p := range places {
 				if p != at {
-					all = append(all, Difference{Kind: StrayEntity, Object: e.name, Text: "a second entity of the blob: " + p.String(), remove: []entityKey{p}})
+					all = append(all, Difference{
+						Kind:   StrayEntity,
+						Object: e.name,
+						Text:   "a second entity of the blob: " + p.String(),
+						remove: []entityKey{p},
+					})
 				}
 			}
 		case malformed[at] != nil:

@@ -218,7 +218,8 @@ func (a *auditor) read(ctx context.Context, p part, blobs []listedBlob) (index i
 				}
 				for _, entity := range page {
 					index.count++
-					if e := byName[entity.Name.String()]; e != nil && e.bad == nil && !e.rejected && t.Name == e.entity.Table(a.container) && entity.Key() == e.entity.Key() && differ(e.entity, entity) == "" {
+					if e := byName[entity.Name.String()]; e != nil && e.bad == nil && !e.rejected &&
+						t.Name == e.entity.Table(a.container) && entity.Key() == e.entity.Key() && differ(e.entity, entity) == "" {
 						e.agrees, e.minutes = true, minutesHash(entity.Minutes)
 						continue
 					}

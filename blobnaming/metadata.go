@@ -189,7 +189,9 @@ func (m Metadata) Validate() error {
 	case m.RawBytes > MaxRawBytes:
 		return keyError(keyRawBytes, fmt.Errorf("%d is more than %d, the text of the largest segment", m.RawBytes, int64(MaxRawBytes)))
 	case m.Records == 0 || m.Records > m.RawBytes/record.MinText:
-		return keyError(keyRecords, fmt.Errorf("%d is not a number of records from 1 to %d, for which %s suffices", m.Records, m.RawBytes/record.MinText, keyRawBytes))
+		return keyError(keyRecords,
+			fmt.Errorf("%d is not a number of records from 1 to %d, for which %s suffices", m.Records,
+				m.RawBytes/record.MinText, keyRawBytes))
 	case sum != m.Records:
 		return keyError(keyLevels, fmt.Errorf("the counts sum to %d, not to the %d of %s", sum, m.Records, keyRecords))
 	case m.End < m.Start:

@@ -148,7 +148,8 @@ func (b *Builder) AddBlock(s *Scratch, text []byte, records int, start, stored i
 		}
 		c.collector = nil
 		c.pages = append(c.pages, p)
-		c.attributes = append(c.attributes, p.page != nil && c.name.Field != "" && !c.inMessage && b.names.Any() && b.names.Only(c.name.Field))
+		c.attributes = append(c.attributes,
+			p.page != nil && c.name.Field != "" && !c.inMessage && b.names.Any() && b.names.Only(c.name.Field))
 		c.size += int64(len(p.page) + placeSize + len(p.least) + len(p.greatest))
 	}
 	if b.blocks >= trialBlocks && bits.OnesCount(uint(b.blocks)) == 1 {

@@ -68,7 +68,14 @@ type Options struct {
 
 // DefaultOptions returns the options of shipper compact without flags.
 func DefaultOptions() Options {
-	return Options{After: time.Hour, MaxAge: 7 * 24 * time.Hour, Grace: 2 * time.Hour, Limits: DefaultLimits(), Columns: &columns.Options{}, Rate: 1000}
+	return Options{
+		After:   time.Hour,
+		MaxAge:  7 * 24 * time.Hour,
+		Grace:   2 * time.Hour,
+		Limits:  DefaultLimits(),
+		Columns: &columns.Options{},
+		Rate:    1000,
+	}
 }
 
 // Progress is the progress of a run. Its fields may be read at any time.
@@ -116,7 +123,8 @@ func (r *run) checkMutable(ctx context.Context, s store.Store) error {
 		return err
 	})
 	if err == nil && immutable {
-		err = hint.Wrap(fmt.Errorf("cannot compact %s: %w", s, ErrImmutable), "with --keep-inputs outputs are created, and everything is stored twice")
+		err = hint.Wrap(fmt.Errorf("cannot compact %s: %w", s, ErrImmutable),
+			"with --keep-inputs outputs are created, and everything is stored twice")
 	}
 	return err
 }
@@ -131,7 +139,9 @@ func (r *run) readSync(ctx context.Context, s store.Store) error {
 		return err
 	})
 	if err != nil {
-		return hint.Wrap(fmt.Errorf("cannot find out whether outputs of %s are replicated, before which inputs are not removed: %w", s, err), "with --keep-inputs nothing is removed")
+		return hint.Wrap(fmt.Errorf("cannot find out whether outputs of %s are replicated, before which inputs are not removed: %w",
+			s, err),
+			"with --keep-inputs nothing is removed")
 	}
 	return nil
 }
@@ -178,7 +188,12 @@ func newRun(s store.Store, o Options) *run {
 		store: s, counter: counter, o: o, prices: o.Prices.OrDefault(), limit: rate.NewLimiter(limit, store.MaxDelete),
 		catalog: catalog.ForJobs(s),
 		builder: builder{
-			blobs: s.Blobs(), columns: o.Columns, compressor: segment.NewCompressor(), tempDir: o.TempDir, budget: o.memory, blockSize: o.blockSize,
+			blobs:      s.Blobs(),
+			columns:    o.Columns,
+			compressor: segment.NewCompressor(),
+			tempDir:    o.TempDir,
+			budget:     o.memory,
+			blockSize:  o.blockSize,
 		},
 		report: Report{Store: s.String(), DryRun: o.DryRun, problems: new(problems.List)}, damaged: make(map[store.BlobRef]bool),
 	}
@@ -236,7 +251,8 @@ func (r *run) service(ctx context.Context, service string) error {
 	if !from.Before(to) {
 		return nil
 	}
-	err := r.catalog.Walk(ctx, service, from, to.Add(-1).Truncate(day).Add(day), InChain, func(d *catalog.Day) error { return r.day(ctx, d) })
+	err := r.catalog.Walk(ctx, service, from, to.Add(-1).Truncate(day).Add(day), InChain,
+		func(d *catalog.Day) error { return r.day(ctx, d) })
 	if err != nil {
 		return fmt.Errorf("cannot compact service %s: %w", service, err)
 	}

@@ -49,7 +49,8 @@ func ParseColumns(v string) ([]string, error) {
 			return nil, hint.Wrap(fmt.Errorf("%s is not a field of the message", n.Text),
 				"level, source and time always have columns; for a field of the message named %s write %s", n.Text, field.WriteName(n.Text))
 		case !n.Step.IsZero():
-			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text), "for a field of the message with this name write field(%s)", strconv.Quote(n.Text))
+			return nil, hint.Wrap(fmt.Errorf("%s is a time step", n.Text),
+				"for a field of the message with this name write field(%s)", strconv.Quote(n.Text))
 		case len(n.Field) > columns.MaxName:
 			return nil, fmt.Errorf("a name of %d bytes, at most %d allowed", len(n.Field), columns.MaxName)
 		}

@@ -155,8 +155,11 @@ func (c *Config) top() []Setting {
 			Usage: "`DURATION`: interval between polls for watches, which make shippers upload followed services about every 2s; at least 1m on billed storage while no one has followed for an hour; 0 disables watches",
 		},
 		{
-			Flag: "max-watch-flushes", Heading: "Segments", Default: strconv.Itoa(watch.DefaultMaxFlushes), Set: into(&c.Watch.MaxFlushes, wholeNumber(1, math.MaxInt)),
-			Usage: "`N`: maximum number of segments uploaded early because of watches, per service and UTC day",
+			Flag:    "max-watch-flushes",
+			Heading: "Segments",
+			Default: strconv.Itoa(watch.DefaultMaxFlushes),
+			Set:     into(&c.Watch.MaxFlushes, wholeNumber(1, math.MaxInt)),
+			Usage:   "`N`: maximum number of segments uploaded early because of watches, per service and UTC day",
 		},
 		{
 			Flag: "flush-size", Heading: "Segments", Default: "8MiB", Set: into(&c.FlushSize, parseSize),
@@ -198,16 +201,24 @@ func (c *Config) top() []Setting {
 func (c *Config) bufferSection() []Setting {
 	return []Setting{
 		{
-			Flag: "buffer", key: "mode", Heading: "Buffer", Default: "disk", Set: choice(&c.Memory, []string{"disk", "memory"}, false, true),
-			Usage: "`MODE`: where records are buffered: disk, or memory, which excludes the other flags of the buffer",
+			Flag:    "buffer",
+			key:     "mode",
+			Heading: "Buffer",
+			Default: "disk",
+			Set:     choice(&c.Memory, []string{"disk", "memory"}, false, true),
+			Usage:   "`MODE`: where records are buffered: disk, or memory, which excludes the other flags of the buffer",
 		},
 		{
 			Flag: "buffer-dir", key: "dir", Heading: "Buffer", Set: into(&c.BufferDir, anyText),
 			Usage: "`DIR`: directory of the buffer (default: logstow/SERVICE/INSTANCE in the state directory; _several for several services)",
 		},
 		{
-			Flag: "buffer-size", key: "size", Heading: "Buffer", Default: "1GiB", Set: into(&c.BufferSize, SizeFrom(minBufferSize, math.MaxInt64, "at least 1MiB")),
-			Usage: "`SIZE`: maximum disk usage of the buffer, at least 1MiB",
+			Flag:    "buffer-size",
+			key:     "size",
+			Heading: "Buffer",
+			Default: "1GiB",
+			Set:     into(&c.BufferSize, SizeFrom(minBufferSize, math.MaxInt64, "at least 1MiB")),
+			Usage:   "`SIZE`: maximum disk usage of the buffer, at least 1MiB",
 		},
 		{
 			Flag: "sync", key: "sync", Heading: "Buffer", Default: "1s", Set: into(&c.Sync, parseSync),
@@ -254,8 +265,11 @@ func (c *Common) Flags() []Setting {
 			Usage: "`ZONE`: time zone of timestamps without one, such as Europe/Berlin",
 		},
 		{
-			Flag: "max-record", Heading: "Records", Default: "1MiB", Set: into(&c.MaxRecord, SizeFrom(input.MinMaxRecord, record.MaxSize, "1KiB to 16MiB")),
-			Usage: "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB",
+			Flag:    "max-record",
+			Heading: "Records",
+			Default: "1MiB",
+			Set:     into(&c.MaxRecord, SizeFrom(input.MinMaxRecord, record.MaxSize, "1KiB to 16MiB")),
+			Usage:   "`SIZE`: truncate longer lines and mark them, and split longer multi-line records; 1KiB to 16MiB",
 		},
 	})
 }

@@ -73,7 +73,8 @@ func (t *Typed) change(c explain.Correction) (Change, bool) {
 			return change, t.matchCase
 		}
 	}
-	if t.isWords && !slices.ContainsFunc(c, func(f explain.Fix) bool { return f.Kind != explain.FixWords && f.Kind != explain.FixExclude }) {
+	if t.isWords &&
+		!slices.ContainsFunc(c, func(f explain.Fix) bool { return f.Kind != explain.FixWords && f.Kind != explain.FixExclude }) {
 		change.Query = t.withWords(c)
 	} else {
 		change.Query = LogQL(t.Query, c)

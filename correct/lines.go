@@ -84,7 +84,8 @@ func (e *edit) replace(by func(fold bool) string) {
 func (e *edit) ignoreCase() {
 	for i, s := range e.log.Stages {
 		f, ok := s.(*syntax.LineFilter)
-		if !ok || (f.Op != syntax.LineContains && f.Op != syntax.LineNotContain) || slices.ContainsFunc(f.Texts, func(t syntax.LineText) bool { return t.IP }) {
+		if !ok || (f.Op != syntax.LineContains && f.Op != syntax.LineNotContain) ||
+			slices.ContainsFunc(f.Texts, func(t syntax.LineText) bool { return t.IP }) {
 			continue
 		}
 		var texts []string

@@ -120,7 +120,8 @@ func (e *edit) setMatcher(name, value string) {
 	before := len(e.log.Matchers)
 	at := before
 	for i, m := range slices.Backward(e.log.Matchers) {
-		if m.Name == name || name == labels.Service && m.Name == labels.ServiceAlias || name == labels.Level && m.Name == labels.DetectedLevel {
+		if m.Name == name || name == labels.Service && m.Name == labels.ServiceAlias ||
+			name == labels.Level && m.Name == labels.DetectedLevel {
 			e.log.Matchers, at = slices.Delete(e.log.Matchers, i, i+1), i
 		}
 	}

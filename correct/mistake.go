@@ -101,7 +101,8 @@ func candidates(query string, mistake *syntax.Error) (all []string) {
 		add(len(rest), rest+`")`)
 	case strings.Contains(mistake.Message, "requires at least one"), strings.Contains(mistake.Message, "queries require at least one"):
 		if end := strings.IndexByte(rest, '}'); end >= 0 {
-			add(end+1, strings.TrimSuffix(`{service_name=~".+", `+strings.TrimLeft(rest[1:end], " ")+"}", ", }")+map[bool]string{true: "}"}[strings.TrimSpace(rest[1:end]) == ""])
+			add(end+1,
+				strings.TrimSuffix(`{service_name=~".+", `+strings.TrimLeft(rest[1:end], " ")+"}", ", }")+map[bool]string{true: "}"}[strings.TrimSpace(rest[1:end]) == ""])
 		}
 	case word == ":" || word == "==" || word == ":=" || word == "=:":
 		add(len(word), "=")
@@ -154,7 +155,12 @@ func (t *Typed) Braces() *Reason {
 	if _, err := syntax.Parse(query); selector == "" || err != nil {
 		return nil
 	}
-	return &Reason{Code: CodeMistake, Text: "a selector is written in braces", End: t.characters(len(selector)), Changes: []Change{{Label: query, Query: query}}}
+	return &Reason{
+		Code:    CodeMistake,
+		Text:    "a selector is written in braces",
+		End:     t.characters(len(selector)),
+		Changes: []Change{{Label: query, Query: query}},
+	}
 }
 
 // Meant returns the LogQL that a text which is none probably means: words are searched in any case, conditions select and compare; "" if

@@ -62,7 +62,8 @@ func (r *run) shape(table *delta.Snapshot) (*shape, error) {
 	for _, c := range r.o.Columns {
 		if f, ok := byField[c.Field]; ok {
 			if kindOf(f) != c.Kind {
-				err := fmt.Errorf("cannot make the column of %s a %s: in the table %s it is a %s", c.Field, c.Kind, r.report.Table, kindOf(f))
+				err := fmt.Errorf("cannot make the column of %s a %s: in the table %s it is a %s", c.Field, c.Kind,
+					r.report.Table, kindOf(f))
 				return nil, hint.Wrap(err, "the type of a column does not change: name it with that type, or export to another table")
 			}
 			continue
@@ -183,7 +184,12 @@ type base struct {
 }
 
 func baseOf(table *delta.Snapshot, p *pending) base {
-	b := base{version: table.Version, metadata: table.Metadata.Schema, settings: table.Metadata.Configuration, replaced: make(map[string][]string)}
+	b := base{
+		version:  table.Version,
+		metadata: table.Metadata.Schema,
+		settings: table.Metadata.Configuration,
+		replaced: make(map[string][]string),
+	}
 	for _, d := range p.days {
 		if d.rebuild {
 			date := d.day.Format(time.DateOnly)
@@ -307,8 +313,14 @@ func expired(table *delta.Snapshot, now time.Time, keep time.Duration) (files []
 func newMetadata(now int64, sh *shape) *delta.Metadata {
 	name, about := "logs", "Logs, exported by Logstow."
 	return &delta.Metadata{
-		ID: uuid.NewString(), Name: &name, Description: &about, Format: delta.Format{Provider: "parquet", Options: map[string]string{}}, Created: &now,
-		Schema: sh.schema, PartitionBy: []string{dateColumn}, Configuration: sh.properties,
+		ID:            uuid.NewString(),
+		Name:          &name,
+		Description:   &about,
+		Format:        delta.Format{Provider: "parquet", Options: map[string]string{}},
+		Created:       &now,
+		Schema:        sh.schema,
+		PartitionBy:   []string{dateColumn},
+		Configuration: sh.properties,
 	}
 }
 
@@ -327,7 +339,11 @@ func (r *run) commitInfo(p *pending) delta.CommitInfo {
 	return delta.CommitInfo{
 		Timestamp: r.now.UnixMilli(), Operation: "WRITE", Engine: "logstow",
 		Parameters: map[string]string{"mode": "Append", "partitionBy": `["` + dateColumn + `"]`},
-		Metrics:    map[string]string{"numFiles": strconv.Itoa(len(p.adds)), "numOutputRows": strconv.FormatInt(rows, 10), "numOutputBytes": strconv.FormatInt(p.bytes, 10)},
+		Metrics: map[string]string{
+			"numFiles":       strconv.Itoa(len(p.adds)),
+			"numOutputRows":  strconv.FormatInt(rows, 10),
+			"numOutputBytes": strconv.FormatInt(p.bytes, 10),
+		},
 	}
 }
 

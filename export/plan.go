@@ -284,7 +284,8 @@ func (p *planner) replan(ctx context.Context, at time.Time, services []string) e
 		}
 	}
 	if !whole {
-		p.run.problem(fmt.Errorf("cannot write %s anew, of which a rejected output is in the table: not all of its outputs can be read", at.Format(time.DateOnly)))
+		p.run.problem(fmt.Errorf("cannot write %s anew, of which a rejected output is in the table: not all of its outputs can be read",
+			at.Format(time.DateOnly)))
 		delete(p.days, at)
 		return nil
 	}

@@ -163,7 +163,8 @@ func (w *dateWriter) finish(ctx context.Context) (err error) {
 	name := datePrefix + date + "/" + filePrefix + strings.ToLower(rand.Text()) + fileSuffix
 	crashpoint.Here("export.before-file")
 	err = w.run.catalog.Retry.Do(ctx, func() error {
-		_, err := store.CreateFrom(ctx, w.run.table.Blobs, name, file, info.Size(), store.CreateOptions{ContentType: "application/vnd.apache.parquet"})
+		_, err := store.CreateFrom(ctx, w.run.table.Blobs, name, file, info.Size(),
+			store.CreateOptions{ContentType: "application/vnd.apache.parquet"})
 		return err
 	})
 	// If the name exists, the response to an earlier attempt was lost: it is random.
@@ -172,7 +173,11 @@ func (w *dateWriter) finish(ctx context.Context) (err error) {
 	}
 	crashpoint.Here("export.after-file")
 	add := delta.Add{
-		Path: name, PartitionValues: map[string]string{dateColumn: date}, Size: info.Size(), Modified: time.Now().UnixMilli(), DataChange: true,
+		Path:            name,
+		PartitionValues: map[string]string{dateColumn: date},
+		Size:            info.Size(),
+		Modified:        time.Now().UnixMilli(),
+		DataChange:      true,
 	}
 	if add.Stats, err = stats.Encode(); err != nil {
 		return err

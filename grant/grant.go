@@ -86,10 +86,22 @@ type file struct {
 // Encode returns the grant as the text of a file, with its secrets.
 func (g *Grant) Encode() ([]byte, error) {
 	f := file{
-		Version: version, Kind: g.Kind, Service: g.Service, Account: g.Account, BlobEndpoint: g.BlobEndpoint,
-		TableEndpoint: g.TableEndpoint, Container: g.Container, Directory: g.Directory, Exact: g.Exact,
-		Delegated: g.Delegated, Expires: g.Expires.UTC(),
-		From: g.From.UTC(), To: g.To.UTC(), Blobs: g.Blobs.Reveal(), Compacted: g.Compacted.Reveal(), Tables: make(map[string]string, len(g.Tables)),
+		Version:       version,
+		Kind:          g.Kind,
+		Service:       g.Service,
+		Account:       g.Account,
+		BlobEndpoint:  g.BlobEndpoint,
+		TableEndpoint: g.TableEndpoint,
+		Container:     g.Container,
+		Directory:     g.Directory,
+		Exact:         g.Exact,
+		Delegated:     g.Delegated,
+		Expires:       g.Expires.UTC(),
+		From:          g.From.UTC(),
+		To:            g.To.UTC(),
+		Blobs:         g.Blobs.Reveal(),
+		Compacted:     g.Compacted.Reveal(),
+		Tables:        make(map[string]string, len(g.Tables)),
 	}
 	for name, sas := range g.Tables {
 		f.Tables[name] = sas.Reveal()
@@ -114,7 +126,8 @@ func Parse(text []byte) (*Grant, error) {
 	case f.Version == 0:
 		return nil, errors.New("not a grant file: want one that shipper grant wrote")
 	case f.Version != version:
-		return nil, fmt.Errorf("unsupported grant version %d: this program supports %d; make a new grant with shipper grant", f.Version, version)
+		return nil, fmt.Errorf("unsupported grant version %d: this program supports %d; make a new grant with shipper grant",
+			f.Version, version)
 	}
 	g := &Grant{
 		Kind: f.Kind, Service: f.Service, Account: f.Account, BlobEndpoint: f.BlobEndpoint, TableEndpoint: f.TableEndpoint,
@@ -191,7 +204,9 @@ func (g *Grant) Limits() []string {
 	}
 	switch names := slices.Sorted(maps.Keys(g.Tables)); {
 	case len(names) > 0:
-		lines = append(lines, fmt.Sprintf("%s of the index, this service's partitions alone: %s to %s", units.Count(len(names), "table"), names[0], names[len(names)-1]))
+		lines = append(lines,
+			fmt.Sprintf("%s of the index, this service's partitions alone: %s to %s", units.Count(len(names), "table"),
+				names[0], names[len(names)-1]))
 	case g.Kind == Read:
 		lines = append(lines, "no tables of the index (only the account's key signs for them): logq lists blobs, --plan index does not work")
 	default:

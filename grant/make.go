@@ -260,7 +260,8 @@ func (e *TooWideError) Command() string {
 		"((!(ActionMatches{'%[1]s/read'} AND SubOperationMatches{'Blob.List'})) OR "+
 		"(@Request[%[1]s:prefix] StringStartsWith '%[2]s/'))", blobs, e.Service)
 	command := func(container string) string {
-		return azure.RoleCommand("Storage Blob Data Reader", "OBJECT-ID-OF-READER", e.Account, "/blobServices/default/containers/"+container) +
+		return azure.RoleCommand("Storage Blob Data Reader", "OBJECT-ID-OF-READER", e.Account,
+			"/blobServices/default/containers/"+container) +
 			` --condition-version 2.0 --condition "` + condition + `"`
 	}
 	return command(e.Container) + "\n" + command(store.CompactedContainer(e.Container))

@@ -50,7 +50,13 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	source := &signatures{file: reread.New(path, Parse)}
 	g, err := source.grant()
 	if err != nil {
-		return nil, &store.Error{Op: "open", Object: name, Class: store.ErrAccessDenied, Err: err, Hint: "create the file with shipper grant"}
+		return nil, &store.Error{
+			Op:     "open",
+			Object: name,
+			Class:  store.ErrAccessDenied,
+			Err:    err,
+			Hint:   "create the file with shipper grant",
+		}
 	}
 	source.opened = g
 	inner, err := azure.Open(ctx, azure.Options{

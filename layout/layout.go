@@ -96,7 +96,8 @@ func Parse(text string, opts Options) (*Layout, error) {
 		l.name, patterns, ok = name, []string{pattern}, false
 	} else if !ok {
 		if !strings.Contains(text, "{") {
-			return nil, fmt.Errorf("%q is no layout: want %s, or a pattern such as {service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz", text, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("%q is no layout: want %s, or a pattern such as {service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz",
+				text, strings.Join(Names(), ", "))
 		}
 		l.name, patterns = "", []string{text}
 	}
@@ -167,7 +168,16 @@ func (l *Layout) Match(p *Place, b store.Blob) (found Blob, ok bool) {
 	if !ok {
 		return Blob{}, false
 	}
-	found = Blob{Blob: b, Source: b.Name, Service: service, Content: l.content, Start: start, End: end, Dated: !end.IsZero(), Grows: b.Appended || p.Directory}
+	found = Blob{
+		Blob:    b,
+		Source:  b.Name,
+		Service: service,
+		Content: l.content,
+		Start:   start,
+		End:     end,
+		Dated:   !end.IsZero(),
+		Grows:   b.Appended || p.Directory,
+	}
 	switch l.name {
 	case Azure:
 		l.azure(&found, p)
@@ -220,7 +230,8 @@ func (l *Layout) azure(b *Blob, p *Place) {
 		b.Service = categoryOf(of)
 	}
 	b.Source = resourceOf(b.Name)
-	if strings.HasPrefix(strings.ToLower(b.Name), "flowlogresourceid=") || strings.Contains(b.Name, "/macAddress=") || strings.HasSuffix(of, "flowevent") {
+	if strings.HasPrefix(strings.ToLower(b.Name), "flowlogresourceid=") || strings.Contains(b.Name, "/macAddress=") ||
+		strings.HasSuffix(of, "flowevent") {
 		b.Content, b.Grows = Flow, false
 	}
 	if b.End.Sub(b.Start) >= time.Hour { // the name has no minute

@@ -33,9 +33,17 @@ type placeholder struct {
 // placeholders are the names that a pattern may have in braces.
 func placeholders() map[string]placeholder {
 	return map[string]placeholder{
-		"yyyy": {`\d{4}`, year, "2006"}, "MM": {`\d{2}`, month, "01"}, "dd": {`\d{2}`, day, "02"}, "HH": {`\d{2}`, hour, "15"},
-		"mm": {`\d{2}`, minute, "04"}, "ss": {`\d{2}`, second, "05"}, "unix": {`\d{9,10}`, instant, ""}, "millis": {`\d{12,13}`, instant, ""},
-		"service": {`[^/]+`, noTime, ""}, "*": {`[^/]*`, noTime, ""}, "**": {`.*`, noTime, ""},
+		"yyyy":    {`\d{4}`, year, "2006"},
+		"MM":      {`\d{2}`, month, "01"},
+		"dd":      {`\d{2}`, day, "02"},
+		"HH":      {`\d{2}`, hour, "15"},
+		"mm":      {`\d{2}`, minute, "04"},
+		"ss":      {`\d{2}`, second, "05"},
+		"unix":    {`\d{9,10}`, instant, ""},
+		"millis":  {`\d{12,13}`, instant, ""},
+		"service": {`[^/]+`, noTime, ""},
+		"*":       {`[^/]*`, noTime, ""},
+		"**":      {`.*`, noTime, ""},
 		// The following are for built-in layouts.
 		"resource":  {`(?i:resourceId|tenantId|WorkspaceResourceId|flowLogResourceID)=[^/]*`, noTime, ""},
 		"container": {`(?:insights-|am-)[^/]*`, noTime, ""},

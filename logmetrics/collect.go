@@ -20,7 +20,8 @@ func (s *Set) Collect(ch chan<- prometheus.Metric) {
 			ch <- one
 		}
 		series, skipped := m.counts()
-		ch <- constant(prometheus.NewDesc(seriesName, seriesHelp, []string{"metric"}, nil), prometheus.GaugeValue, float64(series), m.spec.Name)
+		ch <- constant(prometheus.NewDesc(seriesName, seriesHelp, []string{"metric"}, nil), prometheus.GaugeValue,
+			float64(series), m.spec.Name)
 		for why, n := range skipped {
 			ch <- constant(prometheus.NewDesc(skippedName, skippedHelp, []string{"metric", "reason"}, nil), prometheus.CounterValue, float64(n),
 				m.spec.Name, reason(why).String())

@@ -166,9 +166,11 @@ func valueField(text string) (string, error) {
 	case err != nil:
 		return "", err
 	case n.Fixed != "":
-		return "", hint.Wrap(fmt.Errorf("%s is not a field of the message", text), "for a field of the message named %s write %s", text, field.WriteName(text))
+		return "", hint.Wrap(fmt.Errorf("%s is not a field of the message", text),
+			"for a field of the message named %s write %s", text, field.WriteName(text))
 	case !n.Step.IsZero():
-		return "", hint.Wrap(fmt.Errorf("%s is a time step", text), "for a field of the message with this name write field(%s)", strconv.Quote(text))
+		return "", hint.Wrap(fmt.Errorf("%s is a time step", text),
+			"for a field of the message with this name write field(%s)", strconv.Quote(text))
 	}
 	return n.Field, nil
 }
@@ -199,7 +201,8 @@ func labels(texts []string, of Type) ([]label, error) {
 	for _, n := range names {
 		l := label{fixed: n.Fixed, field: n.Field, name: string(n.Fixed)}
 		if n.Fixed == field.Time || n.Fixed == field.Message {
-			return nil, hint.Wrap(fmt.Errorf("%s cannot be a label", n.Text), "for a field of the message named %s write %s", n.Text, field.WriteName(n.Text))
+			return nil, hint.Wrap(fmt.Errorf("%s cannot be a label", n.Text), "for a field of the message named %s write %s",
+				n.Text, field.WriteName(n.Text))
 		}
 		if n.IsField() {
 			l.name = cmp.Or(message.LabelName(strings.TrimPrefix(n.Field, string(field.Message)+"."), true), "_")

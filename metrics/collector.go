@@ -78,8 +78,10 @@ func (c *collector) inputs(s scrape) {
 		labels := []string{"input", l.kind, "service", l.service}
 		if l.address != "" {
 			labels = append(labels, "address", l.address)
-			s.counter("logstow_input_repeated_requests_total", "Requests whose records an earlier request had stored in whole or in part.", float64(in.Repeated.Load()), labels...)
-			s.counter("logstow_input_denied_requests_total", "HTTP requests rejected for a failed login.", float64(in.Denied.Load()), labels...)
+			s.counter("logstow_input_repeated_requests_total",
+				"Requests whose records an earlier request had stored in whole or in part.", float64(in.Repeated.Load()), labels...)
+			s.counter("logstow_input_denied_requests_total", "HTTP requests rejected for a failed login.",
+				float64(in.Denied.Load()), labels...)
 		}
 		for _, n := range []struct {
 			name, help string
@@ -133,8 +135,10 @@ func (c *collector) buffer(s scrape) {
 	for state, n := range map[string]int{"open": b.Open, "waiting": b.Waiting, "sending": b.Sending} {
 		s.gauge("logstow_buffer_batches", "Batches in the buffer by state.", float64(n), "state", state)
 	}
-	s.counter("logstow_buffer_descriptor_waits_total", "Times the buffer waited because no file descriptor was free.", float64(b.DescriptorWaits))
-	s.gauge("logstow_index_entities_waiting", "Index entities of stored segments that wait in the buffer for the index.", float64(b.Unindexed))
+	s.counter("logstow_buffer_descriptor_waits_total", "Times the buffer waited because no file descriptor was free.",
+		float64(b.DescriptorWaits))
+	s.gauge("logstow_index_entities_waiting", "Index entities of stored segments that wait in the buffer for the index.",
+		float64(b.Unindexed))
 	lag := 0.0
 	if !b.Oldest.IsZero() {
 		lag = max(0, c.opts.Now().Sub(b.Oldest).Seconds())
@@ -144,7 +148,8 @@ func (c *collector) buffer(s scrape) {
 	s.counter("logstow_replayed_records_total", "Records of an earlier run recovered from the write-ahead log.", float64(b.Replayed))
 	s.counter("logstow_damaged_logs_total", "Files of the buffer that were damaged or missing.", float64(b.Damaged))
 	s.counter("logstow_failed_batches_total", "Batches that could not be sealed.", float64(b.Failed+b.Unsealed))
-	s.counter("logstow_quarantined_batches_total", "Batches quarantined because storage rejects them, or because they are damaged or unreadable.", float64(b.Quarantined))
+	s.counter("logstow_quarantined_batches_total",
+		"Batches quarantined because storage rejects them, or because they are damaged or unreadable.", float64(b.Quarantined))
 	s.gauge("logstow_quarantine_files", "Files in quarantine.", float64(c.opts.Buffer.InQuarantine()))
 }
 
@@ -161,11 +166,14 @@ func (c *collector) output(s scrape) {
 		s.counter("logstow_output_segments_total", "Segments in storage.", float64(d.Segments), "service", name)
 	}
 	for name, n := range c.opts.Uploader.Limits() {
-		s.gauge("logstow_output_concurrency_limit", "Maximum number of segments that are sent to a store at the same time; it adapts to latency and throttling.", float64(n), "store", name)
+		s.gauge("logstow_output_concurrency_limit",
+			"Maximum number of segments that are sent to a store at the same time; it adapts to latency and throttling.", float64(n),
+			"store", name)
 	}
 	st := c.opts.Uploader.Stats()
 	s.counter("logstow_output_conflicts_total", "Segment names already taken by another writer.", float64(st.Conflicts))
-	s.counter("logstow_output_unindexed_segments_total", "Segments stored without an index entity.", float64(st.Unindexed+c.opts.Buffer.Stats().EntitiesDropped))
+	s.counter("logstow_output_unindexed_segments_total", "Segments stored without an index entity.",
+		float64(st.Unindexed+c.opts.Buffer.Stats().EntitiesDropped))
 	if st.Segments > 0 {
 		s.gauge("logstow_segment_mean_size_bytes", "Mean stored size of the segments since the start; many small ones cost requests.",
 			float64(st.StoredBytes)/float64(st.Segments))

@@ -128,7 +128,8 @@ func New(opts Options) (input.Processor, error) {
 	if p.limit, err = newLimiter(&opts); err != nil {
 		return nil, err
 	}
-	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.selection == nil && p.labeler == nil && p.limit == nil && p.observer == nil {
+	if len(p.drop)+len(p.keep)+len(p.samples) == 0 && p.redactor == nil && p.selection == nil && p.labeler == nil &&
+		p.limit == nil && p.observer == nil {
 		return nil, nil //nolint:nilnil // documented: no processor, no cost
 	}
 	return p, nil

@@ -51,7 +51,12 @@ func (o *Options) newTally(reason string, level slog.Level, text string, args ..
 	if level >= slog.LevelWarn {
 		log = logger.Warn
 	}
-	return &tally{count: o.Stats.counter(reason), now: o.Now, log: func(records int64) { log(text, "records", records) }, limit: logging.Limiter{Every: time.Minute}}
+	return &tally{
+		count: o.Stats.counter(reason),
+		now:   o.Now,
+		log:   func(records int64) { log(text, "records", records) },
+		limit: logging.Limiter{Every: time.Minute},
+	}
 }
 
 func (t *tally) add() {

@@ -87,8 +87,13 @@ func newQuery(stores []Store, m *match.Matcher, opts Options) (*Query, error) {
 		return nil, fmt.Errorf("%w: %q is not a way to plan (%s or %s)", ErrSelection, opts.Plan, PlanList, PlanIndex)
 	}
 	q := &Query{
-		opts: opts, matcher: m, stores: make([]Store, len(stores)), given: stores, recorder: source.NewRecorder(len(stores)), findings: explain.NewFindings(!opts.Unexplained),
-		meter: source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
+		opts:     opts,
+		matcher:  m,
+		stores:   make([]Store, len(stores)),
+		given:    stores,
+		recorder: source.NewRecorder(len(stores)),
+		findings: explain.NewFindings(!opts.Unexplained),
+		meter:    source.NewMeter(opts.Prices, opts.MaxBytes, opts.MaxCost),
 	}
 	for i, s := range stores {
 		q.stores[i] = q.meter.Store(s)

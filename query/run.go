@@ -120,7 +120,11 @@ func (q *Query) Stats(ctx context.Context, p *Plan, c *Computation) (computed *T
 // their columns are skipped, and memory does not depend on the number of matches. Selection.Newest does not apply.
 func (q *Query) Sort(ctx context.Context, p *Plan, o *SortOrder, emit func(Match) error) error {
 	return q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
-		return o.Run(ctx, s, segments, sorting.Options{Limit: q.matcher.Selection.Limit, Memory: q.opts.GroupMemory, Dir: q.opts.TempDir}, emit)
+		return o.Run(ctx, s, segments, sorting.Options{
+			Limit:  q.matcher.Selection.Limit,
+			Memory: q.opts.GroupMemory,
+			Dir:    q.opts.TempDir,
+		}, emit)
 	})
 }
 

@@ -29,7 +29,12 @@ const maxMessage = 512
 // responseError returns the error of a response that is no success.
 func responseError(op, object string, r *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(r.Body, maxMessage)) // the status says enough
-	e := &store.Error{Op: op, Object: object, Status: r.StatusCode, Err: errors.New(strings.TrimSpace(strings.ToValidUTF8(string(text), "?")))}
+	e := &store.Error{
+		Op:     op,
+		Object: object,
+		Status: r.StatusCode,
+		Err:    errors.New(strings.TrimSpace(strings.ToValidUTF8(string(text), "?"))),
+	}
 	if seconds, err := strconv.Atoi(r.Header.Get("Retry-After")); err == nil && seconds >= 0 {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}

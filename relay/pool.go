@@ -70,7 +70,14 @@ type member struct {
 }
 
 func newPool(addresses Addresses, opts Options) (*pool, error) {
-	p := &pool{name: opts.Name, addresses: addresses, token: opts.Token, log: opts.Log, known: map[string]*member{}, clients: map[string]*http.Client{}}
+	p := &pool{
+		name:      opts.Name,
+		addresses: addresses,
+		token:     opts.Token,
+		log:       opts.Log,
+		known:     map[string]*member{},
+		clients:   map[string]*http.Client{},
+	}
 	if opts.CAFile != "" {
 		roots, err := certs.Authorities(opts.CAFile)
 		if err != nil {
@@ -210,8 +217,11 @@ func (p *pool) send(ctx context.Context, n Name, body []byte, floor string) erro
 		}
 		if m = p.find(n.Relay); m == nil {
 			return &store.Error{
-				Op: "send", Object: n.String(), Class: store.ErrUnavailable, Err: fmt.Errorf("%w: relay %s does not respond at any address of %s", ErrRefused, n.Relay, p.name),
-				Hint: "if the disk of this relay is lost: shipper resend",
+				Op:     "send",
+				Object: n.String(),
+				Class:  store.ErrUnavailable,
+				Err:    fmt.Errorf("%w: relay %s does not respond at any address of %s", ErrRefused, n.Relay, p.name),
+				Hint:   "if the disk of this relay is lost: shipper resend",
 			}
 		}
 	}
@@ -368,8 +378,11 @@ func (p *pool) askOne(ctx context.Context, host, address string, query url.Value
 	}
 	if m.Version != Version {
 		return nil, &store.Error{
-			Op: "use", Object: address, Class: store.ErrUnusable, Err: fmt.Errorf("the relay has version %d of the protocol, this shipper %d", m.Version, Version),
-			Hint: "upgrade relays before senders",
+			Op:     "use",
+			Object: address,
+			Class:  store.ErrUnusable,
+			Err:    fmt.Errorf("the relay has version %d of the protocol, this shipper %d", m.Version, Version),
+			Hint:   "upgrade relays before senders",
 		}
 	}
 	return m, nil

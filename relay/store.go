@@ -97,7 +97,13 @@ func (s *Store) Close() error {
 var errNoStorage = errors.New("a relay only takes segments")
 
 func (s *Store) unsupported(op, object string) error {
-	return &store.Error{Op: op, Object: object + " of " + s.name, Class: store.ErrInvalid, Err: errNoStorage, Hint: "name the store that the relay writes to"}
+	return &store.Error{
+		Op:     op,
+		Object: object + " of " + s.name,
+		Class:  store.ErrInvalid,
+		Err:    errNoStorage,
+		Hint:   "name the store that the relay writes to",
+	}
 }
 
 // segments are the blobs of a relay.

@@ -232,7 +232,12 @@ func (w *watches) poll(ctx context.Context, m *member) (again bool, err error) {
 // watches asks a relay for watches.
 func (p *pool) watches(ctx context.Context, m *member, body []byte) (a watch.Answer, err error) {
 	response, err := p.exchange(ctx, m, exchange{
-		op: "poll", object: m.address, method: http.MethodPost, path: WatchesPath + m.ID, body: body, header: http.Header{"Content-Type": {"application/json"}},
+		op:     "poll",
+		object: m.address,
+		method: http.MethodPost,
+		path:   WatchesPath + m.ID,
+		body:   body,
+		header: http.Header{"Content-Type": {"application/json"}},
 	})
 	if err != nil {
 		return a, err

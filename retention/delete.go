@@ -27,7 +27,13 @@ type entry struct {
 }
 
 func newEntry(e *catalog.Entry) entry {
-	return entry{BlobRef: e.Blob.Ref(), size: e.Size, compacted: e.Kind != catalog.KindMisplaced && e.Name.Output() > 0, created: e.Created, scope: e.Scope()}
+	return entry{
+		BlobRef:   e.Blob.Ref(),
+		size:      e.Size,
+		compacted: e.Kind != catalog.KindMisplaced && e.Name.Output() > 0,
+		created:   e.Created,
+		scope:     e.Scope(),
+	}
 }
 
 // container returns the container of the blobs of a batch, which are all in the same.
@@ -181,7 +187,8 @@ func (r *run) removeEmptyDirectories(ctx context.Context) error {
 	r.eachService(ctx, r.touched, func(service string) {
 		before := service + "/" + r.cut.End().Format("2006/01/02")
 		err := retry.Do(ctx, func() error {
-			return errors.Join(r.store.Blobs().RemoveDirectories(ctx, service+"/", before), noContainer(r.store.Compacted().RemoveDirectories(ctx, service+"/", before)))
+			return errors.Join(r.store.Blobs().RemoveDirectories(ctx, service+"/", before),
+				noContainer(r.store.Compacted().RemoveDirectories(ctx, service+"/", before)))
 		})
 		if err != nil && ctx.Err() == nil {
 			r.problem(fmt.Errorf("remove empty directories of %s: %w", service, err))

@@ -18,7 +18,8 @@ func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	r.eachService(ctx, services, func(service string) {
 		u := usage{r: r, days: make(map[classDay]*Usage)}
 		// Whole years are listed as such.
-		err := r.catalog.Walk(ctx, service, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), r.cut.now.AddDate(1, 0, 0), nil, func(d *catalog.Day) error { return u.add(ctx, d) })
+		err := r.catalog.Walk(ctx, service, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), r.cut.now.AddDate(1, 0, 0), nil,
+			func(d *catalog.Day) error { return u.add(ctx, d) })
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		failures = append(failures, err)
@@ -43,7 +44,8 @@ func (r *run) fit(ctx context.Context, p Policy, services []string) error {
 	}
 	var left int64
 	if r.cut, left = r.cut.Fit(days); left > p.MaxBytes {
-		r.problem(fmt.Errorf("%d bytes remain, more than the %d allowed: today's and those of classes that are not named stay", left, p.MaxBytes))
+		r.problem(fmt.Errorf("%d bytes remain, more than the %d allowed: today's and those of classes that are not named stay",
+			left, p.MaxBytes))
 	}
 	r.o.Progress.Listed.Store(0)
 	r.o.Progress.Found.Store(0)

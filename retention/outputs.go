@@ -60,7 +60,8 @@ func (r *run) highest(ctx context.Context, scopes map[catalog.Scope][]entry) ([]
 			alone := true
 			err := r.catalog.Walk(ctx, scope.Service, scope.Day, scope.Day.Add(day), func(e *catalog.Entry) bool {
 				name := e.Blob.Name
-				return e.Kind == catalog.KindPlain && e.Meta.Class == scope.Class || e.Name.HasClass(scope.Class) && e.Kind != catalog.KindMisplaced && e.Kind != catalog.KindRejection && name != last.Name
+				return e.Kind == catalog.KindPlain && e.Meta.Class == scope.Class ||
+					e.Name.HasClass(scope.Class) && e.Kind != catalog.KindMisplaced && e.Kind != catalog.KindRejection && name != last.Name
 			}, func(*catalog.Day) error {
 				alone = false
 				return nil

@@ -95,7 +95,9 @@ func (p Policy) Check(force bool) error {
 func (p Policy) Early() (all []string) {
 	add := func(what, tier string, stays, charged time.Duration) {
 		if stays > 0 && stays < charged {
-			all = append(all, fmt.Sprintf("%s %s after it was moved to the %s tier, which always charges at least %s", what, span(stays), tier, span(charged)))
+			all = append(all,
+				fmt.Sprintf("%s %s after it was moved to the %s tier, which always charges at least %s", what, span(stays),
+					tier, span(charged)))
 		}
 	}
 	if p.CoolAfter > 0 && p.ColdAfter > 0 {

@@ -155,11 +155,21 @@ func newRun(s store.Store, o Options) *run {
 	counter := new(store.Counter)
 	counted := counter.Store(s)
 	return &run{
-		store: counted, counter: counter, catalog: catalog.ForJobs(counted), o: o, limit: rate.NewLimiter(limit, store.MaxDelete), totalKnown: true,
-		report: Report{Store: s.String(), DryRun: o.DryRun, problems: new(problems.List)},
-		days:   make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool),
-		remaining: make(map[tableKey]int64), moved: make(map[store.Tier]*Moved), failed: make(map[error]bool),
-		attempted: make(map[store.BlobRef]bool), waiting: make(map[store.BlobRef]bool),
+		store:            counted,
+		counter:          counter,
+		catalog:          catalog.ForJobs(counted),
+		o:                o,
+		limit:            rate.NewLimiter(limit, store.MaxDelete),
+		totalKnown:       true,
+		report:           Report{Store: s.String(), DryRun: o.DryRun, problems: new(problems.List)},
+		days:             make(map[classDay]*Day),
+		kept:             make(map[keptKey]*Kept),
+		unknownClassDays: make(map[time.Time]bool),
+		remaining:        make(map[tableKey]int64),
+		moved:            make(map[store.Tier]*Moved),
+		failed:           make(map[error]bool),
+		attempted:        make(map[store.BlobRef]bool),
+		waiting:          make(map[store.BlobRef]bool),
 	}
 }
 

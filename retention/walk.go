@@ -42,7 +42,13 @@ type walk struct {
 }
 
 func newWalk(r *run, onExpired func(key classDay, b entry) bool) *walk {
-	return &walk{r: r, onExpired: onExpired, days: make(map[classDay]*Day), kept: make(map[keptKey]*Kept), unknownClassDays: make(map[time.Time]bool)}
+	return &walk{
+		r:                r,
+		onExpired:        onExpired,
+		days:             make(map[classDay]*Day),
+		kept:             make(map[keptKey]*Kept),
+		unknownClassDays: make(map[time.Time]bool),
+	}
 }
 
 // run lists a service's blobs, or all if service is "", in the raw container, then in the compacted one.

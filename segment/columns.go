@@ -234,7 +234,13 @@ func decodeColumns(directory []byte, f *Footer) (*Columns, error) {
 			if lengths[k] > maxSection {
 				return nil, fmt.Errorf("number out of range in page %d of column %s", j, col.Name)
 			}
-			col.Pages[j] = ColumnPage{Offset: at, Length: int64(lengths[k]), Least: least[k], Greatest: greatest[k], Attributes: attributes[k] == 1}
+			col.Pages[j] = ColumnPage{
+				Offset:     at,
+				Length:     int64(lengths[k]),
+				Least:      least[k],
+				Greatest:   greatest[k],
+				Attributes: attributes[k] == 1,
+			}
 			if lengths[k] > 0 {
 				col.Pages[j].Hash, hashes = hashes[0], hashes[1:]
 			}

@@ -154,7 +154,13 @@ func (d *Decoder) DecodeRecords(stored []byte) ([]record.Record, error) {
 		if bytes.IndexByte(message, '\n') >= 0 {
 			message = record.AppendMessage(nil, message)
 		}
-		records = append(records, record.Record{Time: line.Time, Level: line.Level, Source: source, Attributes: line.Attributes, Message: message})
+		records = append(records, record.Record{
+			Time:       line.Time,
+			Level:      line.Level,
+			Source:     source,
+			Attributes: line.Attributes,
+			Message:    message,
+		})
 	}
 	return records, nil
 }

@@ -162,7 +162,8 @@ func (t *labelTally) list() (all []Labels, unlisted []string) {
 func (f *Footer) validateLabels() error {
 	switch {
 	case len(f.Labels) > MaxLabels || len(f.Unlisted) > maxUnlisted:
-		return fmt.Errorf("%d combinations of labels and %d names, at most %d and %d allowed", len(f.Labels), len(f.Unlisted), MaxLabels, maxUnlisted)
+		return fmt.Errorf("%d combinations of labels and %d names, at most %d and %d allowed", len(f.Labels), len(f.Unlisted),
+			MaxLabels, maxUnlisted)
 	case uint32(len(f.Labels)) != f.Metadata.Labels:
 		return errors.New("the number of combinations of labels is not that of the metadata")
 	case !slices.IsSorted(f.Unlisted):

@@ -257,7 +257,8 @@ func validateParts(inputs []Origin, parts []Part) error {
 	}
 	sums := make([]record.Counts, len(inputs))
 	for i, p := range parts {
-		if p.Input < 0 || p.Input >= len(inputs) || !blobnaming.ValidInstance(p.Instance) || i > 0 && comparePart(inputs, parts[i-1], p) >= 0 {
+		if p.Input < 0 || p.Input >= len(inputs) || !blobnaming.ValidInstance(p.Instance) ||
+			i > 0 && comparePart(inputs, parts[i-1], p) >= 0 {
 			return fmt.Errorf("part %d is of no input, or out of order", i)
 		}
 		if slices.ContainsFunc(p.Levels[:], func(n uint64) bool { return n > inputs[p.Input].Records }) {
@@ -397,7 +398,8 @@ func validateOrigins(inputs []Origin, f *Footer) error {
 // validateOutput checks a footer's description of its origins.
 func (f *Footer) validateOutput() error {
 	if !f.IsOutput() {
-		if f.OriginsLength != 0 || f.OriginsHash != (Hash{}) || slices.ContainsFunc(f.Sections, func(s Section) bool { return s.Name == originsSection }) {
+		if f.OriginsLength != 0 || f.OriginsHash != (Hash{}) ||
+			slices.ContainsFunc(f.Sections, func(s Section) bool { return s.Name == originsSection }) {
 			return errors.New("origins without their place")
 		}
 		if f.BucketWidth == maxMinutes*60 {

@@ -23,7 +23,12 @@ func Verify(ctx context.Context, read Range, size int64) (*Footer, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := verifier{decoder: NewDecoder(), all: newTally(f.BucketStart, f.BucketWidth), filtered: f.Filter != (blobnaming.Filter{}), instance: f.Instance}
+	v := verifier{
+		decoder:  NewDecoder(),
+		all:      newTally(f.BucketStart, f.BucketWidth),
+		filtered: f.Filter != (blobnaming.Filter{}),
+		instance: f.Instance,
+	}
 	v.all.labels.unlisted = f.Unlisted
 	if err := verifySections(ctx, read, f); err != nil {
 		return nil, err

@@ -166,7 +166,8 @@ func (v *columnVerifier) add(line record.Line, n uint64, b Block) error {
 func (v *columnVerifier) endBlock(b Block) error {
 	for i := range v.list.Columns {
 		c := &v.list.Columns[i]
-		if p := &c.Pages[b.Index]; p.Attributes && (v.block[i] == nil || v.inMessage[i] || c.Name.Field == "" || !v.names.Only(c.Name.Field)) {
+		if p := &c.Pages[b.Index]; p.Attributes &&
+			(v.block[i] == nil || v.inMessage[i] || c.Name.Field == "" || !v.names.Only(c.Name.Field)) {
 			return corruptColumns(p.Offset, "page of block %d, column %s: its values are not those of attributes only", b.Index, c.Name)
 		}
 	}

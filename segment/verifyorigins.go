@@ -26,8 +26,12 @@ func newOriginVerifier(ctx context.Context, read Range, f *Footer) (*originVerif
 		return nil, err
 	}
 	return &originVerifier{
-		list: list, tallies: make([]OriginTally, len(list.Inputs)), counts: make([]uint64, len(list.Parts)), levels: make([]record.Counts, len(list.Parts)), time: math.MinInt64,
-		page: func(p OriginPage) ([]byte, error) { return readRange(ctx, read, p.Offset, p.Length) },
+		list:    list,
+		tallies: make([]OriginTally, len(list.Inputs)),
+		counts:  make([]uint64, len(list.Parts)),
+		levels:  make([]record.Counts, len(list.Parts)),
+		time:    math.MinInt64,
+		page:    func(p OriginPage) ([]byte, error) { return readRange(ctx, read, p.Offset, p.Length) },
 	}, nil
 }
 
@@ -71,7 +75,8 @@ func (v *originVerifier) add(line record.Line, n uint64, b Block) (instance stri
 func (v *originVerifier) done(f *Footer) error {
 	for i, p := range v.list.Parts {
 		if v.levels[i] != p.Levels {
-			return corruptOrigins(f.Origins, "the records of instance %s of input %s are not as many as it had", p.Instance, v.list.Inputs[p.Input].Name(f.Service))
+			return corruptOrigins(f.Origins, "the records of instance %s of input %s are not as many as it had", p.Instance,
+				v.list.Inputs[p.Input].Name(f.Service))
 		}
 	}
 	for i, o := range v.list.Inputs {

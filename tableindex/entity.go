@@ -72,7 +72,8 @@ func (r Entity) check() error {
 	case r.Meta.IsOutput() != (r.Name.Output() > 0) || r.Meta.IsOutput() && !r.Name.HasClass(r.Meta.Class):
 		return fmt.Errorf("%s is not the name of such a segment", r.Name)
 	case !r.Name.Contains(r.Meta.Start, r.Meta.End):
-		return fmt.Errorf("records from %s to %s are not in the bucket", blobnaming.FormatTime(r.Meta.Start), blobnaming.FormatTime(r.Meta.End))
+		return fmt.Errorf("records from %s to %s are not in the bucket", blobnaming.FormatTime(r.Meta.Start),
+			blobnaming.FormatTime(r.Meta.End))
 	case start.Before(minTime()):
 		return errors.New("the index cannot hold records before 1970")
 	case r.Size < 0:

@@ -37,7 +37,12 @@ func Put(ctx context.Context, t store.Tables, container string, entities []Entit
 	for _, r := range entities {
 		e, err := encode(r)
 		if err != nil {
-			failed = append(failed, &store.Error{Op: "index", Object: r.Name.String(), Class: store.ErrInvalid, Err: invalidEntityError{err}})
+			failed = append(failed, &store.Error{
+				Op:     "index",
+				Object: r.Name.String(),
+				Class:  store.ErrInvalid,
+				Err:    invalidEntityError{err},
+			})
 			continue
 		}
 		name := tableOf(container, r)

@@ -29,7 +29,8 @@ func (r *run) deliver(ctx context.Context, d *destination, b *buffer.Batch) erro
 		return r.retrySeparately(ctx, d, b, reason)
 	case errors.As(err, new(notAllowed)):
 		wait := r.u.opts.Backoff.Max
-		r.u.opts.Log.Error("a relay does not allow a service: its batches wait", "service", b.Service, "class", b.Meta.Class, "error", err, "retry_in", wait)
+		r.u.opts.Log.Error("a relay does not allow a service: its batches wait",
+			"service", b.Service, "class", b.Meta.Class, "error", err, "retry_in", wait)
 		b.Hold(wait)
 		return nil
 	case err != nil:

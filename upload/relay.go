@@ -84,7 +84,8 @@ func (u *Uploader) sendOnce(ctx context.Context, from *buffer.Buffer, d *destina
 	u.count(func(st *Stats) { st.Creates++ })
 	crashpoint.Here("upload.before-send")
 	floor := min(from.OldestSeq(name.Relay), b.Meta.Seq)
-	_, err = d.blobs.Create(ctx, b.Name(), body, store.CreateOptions{Metadata: map[string]string{relay.FloorKey: strconv.FormatInt(floor, 10)}})
+	_, err = d.blobs.Create(ctx, b.Name(), body,
+		store.CreateOptions{Metadata: map[string]string{relay.FloorKey: strconv.FormatInt(floor, 10)}})
 	crashpoint.Here("upload.after-send")
 	d.limit.Release(request, err)
 	return err

@@ -40,7 +40,8 @@ func (b Backoff) wait(failures int, err error, random func(n uint64) uint64) tim
 // needsOperator reports whether the failure lasts until an operator acts.
 func needsOperator(err error) bool {
 	var unopened errNoStore
-	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNoContainer) || errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
+	return errors.Is(err, store.ErrAccessDenied) || errors.Is(err, store.ErrNoContainer) ||
+		errors.Is(err, store.ErrUnusable) || errors.As(err, &unopened)
 }
 
 // gaveUp is the error of a store that was retried for long enough.

@@ -107,9 +107,16 @@ func NewFlusher(opts FlusherOptions) *Flusher {
 		opts.Senders = NewSenders()
 	}
 	return &Flusher{
-		opts: opts, settings: opts.Settings, changed: make(chan struct{}, 1), woken: make(chan struct{}, 1),
-		flushing: map[string]*flushing{}, flushed: map[string]int{}, limited: map[string]bool{}, denied: map[string]time.Time{}, logged: map[string]bool{},
-		awake: map[string]bool{},
+		opts:     opts,
+		settings: opts.Settings,
+		changed:  make(chan struct{}, 1),
+		woken:    make(chan struct{}, 1),
+		flushing: map[string]*flushing{},
+		flushed:  map[string]int{},
+		limited:  map[string]bool{},
+		denied:   map[string]time.Time{},
+		logged:   map[string]bool{},
+		awake:    map[string]bool{},
 	}
 }
 

@@ -131,7 +131,12 @@ func readWatches(ctx context.Context, t store.TableReader, table, first, last st
 	err = query(ctx, t, table, q, func(e store.Entity) {
 		shippers, _ := e.Properties[propShippers].(int64)
 		all = append(all, Watch{
-			Service: e.Row, Shippers: int(max(0, shippers)), isNew: e.Properties[propNew] == int64(1), Written: e.Written, Clock: e.Read, Read: time.Now(),
+			Service:  e.Row,
+			Shippers: int(max(0, shippers)),
+			isNew:    e.Properties[propNew] == int64(1),
+			Written:  e.Written,
+			Clock:    e.Read,
+			Read:     time.Now(),
 		})
 	})
 	return all, err

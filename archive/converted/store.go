@@ -224,7 +224,8 @@ func (s *Store) convert(ctx context.Context, blobs store.BlobReader, found []lay
 	made.Blobs, made.Tables = files, files
 	made.Notes = append(files.Notes(), s.notes(found, size, undated, gone)...)
 	if n := stats.Cut.Load(); n > 0 {
-		made.Notes = append(made.Notes, fmt.Sprintf("truncated %s longer than %s", units.Count(n, "line"), units.FormatSize(record.MaxSize)))
+		made.Notes = append(made.Notes,
+			fmt.Sprintf("truncated %s longer than %s", units.Count(n, "line"), units.FormatSize(record.MaxSize)))
 	}
 	return made, nil
 }
@@ -248,7 +249,8 @@ func (s *Store) notes(found []layout.Blob, size int64, undated, gone int) (notes
 	if slack > 0 {
 		missed = fmt.Sprintf("records that were stored more than %s after their time are missed", units.FormatDuration(slack))
 	}
-	notes = append(notes, fmt.Sprintf("%s: read %s of %s; %s (--layout-slack)", s.opts.Name, units.FormatSize(size), units.Count(len(found), "blob"), missed))
+	notes = append(notes,
+		fmt.Sprintf("%s: read %s of %s; %s (--layout-slack)", s.opts.Name, units.FormatSize(size), units.Count(len(found), "blob"), missed))
 	if undated > 0 {
 		notes = append(notes, fmt.Sprintf("%s: %s without a time in the name, read because of when they were written",
 			s.opts.Name, units.Count(undated, "blob")))

@@ -82,7 +82,13 @@ func (f *file) end() error {
 			next++
 		}
 	}
-	metadata := format.FileMetaData{Version: 1, Schema: f.schema, NumRows: f.rows, RowGroups: f.groups, CreatedBy: "logstow version 1 (build )"}
+	metadata := format.FileMetaData{
+		Version:   1,
+		Schema:    f.schema,
+		NumRows:   f.rows,
+		RowGroups: f.groups,
+		CreatedBy: "logstow version 1 (build )",
+	}
 	for _, e := range f.schema {
 		if e.Type.Valid {
 			metadata.ColumnOrders = append(metadata.ColumnOrders, format.ColumnOrder{Value: new(format.TypeDefinedOrder)})

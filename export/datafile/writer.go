@@ -78,7 +78,13 @@ func NewWriter(w io.Writer, named []Named, c Compression) (*Writer, error) {
 	}
 	f := &Writer{out: out, limit: groupRows}
 	leaf := func(definition, repetition uint8, path ...string) texts {
-		return texts{chunk: chunk{path: path, kind: format.ByteArray, definition: definition, repetition: repetition, compressor: compressor}}
+		return texts{chunk: chunk{
+			path:       path,
+			kind:       format.ByteArray,
+			definition: definition,
+			repetition: repetition,
+			compressor: compressor,
+		}}
 	}
 	for name, column := range map[string]*numbers[int64]{timeColumn: &f.time, nanosColumn: &f.nanos} {
 		*column = numbers[int64]{chunk: chunk{path: []string{name}, kind: format.Int64, compressor: compressor}, bits: integerBits}

@@ -72,7 +72,8 @@ func (s *Snapshot) Check() error {
 	case s.Version < 0:
 		return nil
 	case p.Reader > ReaderVersion || p.Writer > WriterVersion:
-		return fmt.Errorf("%w: it has reader version %d and writer version %d, this program knows %d and %d", ErrUnsupported, p.Reader, p.Writer, ReaderVersion, WriterVersion)
+		return fmt.Errorf("%w: it has reader version %d and writer version %d, this program knows %d and %d", ErrUnsupported,
+			p.Reader, p.Writer, ReaderVersion, WriterVersion)
 	case strings.EqualFold(s.Metadata.Configuration[appendOnly], "true"):
 		return fmt.Errorf("%w: it has the property %s", ErrUnsupported, appendOnly)
 	}
@@ -97,7 +98,13 @@ func (s *Snapshot) Retention(property string, otherwise time.Duration) (d time.D
 		return 0, false
 	}
 	n, err := strconv.ParseInt(words[0], 10, 32)
-	units := map[string]time.Duration{"week": 7 * 24 * time.Hour, "day": 24 * time.Hour, "hour": time.Hour, "minute": time.Minute, "second": time.Second}
+	units := map[string]time.Duration{
+		"week":   7 * 24 * time.Hour,
+		"day":    24 * time.Hour,
+		"hour":   time.Hour,
+		"minute": time.Minute,
+		"second": time.Second,
+	}
 	unit := units[strings.TrimSuffix(words[1], "s")]
 	return time.Duration(n) * unit, err == nil && n >= 0 && unit > 0
 }

@@ -95,7 +95,8 @@ func (u *uses) drop(node ast.Node) {
 // compare records the constants with which "left operator right" compares a field left.
 func (u *uses) compare(operator string, left, right ast.Node) {
 	i, ok := u.names[left]
-	if !ok || !slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "in", "contains", "startsWith", "endsWith", "matches"}, operator) {
+	if !ok ||
+		!slices.Contains([]string{"==", "!=", "<", "<=", ">", ">=", "in", "contains", "startsWith", "endsWith", "matches"}, operator) {
 		return
 	}
 	use := &u.all[i]

@@ -77,7 +77,8 @@ func (c *compiler) function(n ast.Node, name string, arguments []ast.Node) opera
 	all := functions()
 	f, ok := all[name]
 	if !ok {
-		names := append(slices.AppendSeq(field.CallNames(), maps.Keys(all)), "has", "all", "any", "none", "one", "filter", "find", "map", "count", "sum")
+		names := append(slices.AppendSeq(field.CallNames(), maps.Keys(all)), "has", "all", "any", "none", "one", "filter",
+			"find", "map", "count", "sum")
 		advice := ""
 		if near := suggest.Names(name, names, 1); len(near) > 0 {
 			advice = "did you mean " + near[0] + "?"

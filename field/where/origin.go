@@ -33,7 +33,8 @@ func (p *Program) ofOrigins(node ast.Node) func(*Record) bool {
 	}
 	c := p.compiler()
 	holds := c.match(node)
-	if c.err != nil || len(c.fields) > 0 || len(c.columns) == 0 || c.columns.has(timeName) || c.columns.has(levelName) || c.columns.has(sourceName) {
+	if c.err != nil || len(c.fields) > 0 || len(c.columns) == 0 || c.columns.has(timeName) || c.columns.has(levelName) ||
+		c.columns.has(sourceName) {
 		return nil
 	}
 	return holds

@@ -165,7 +165,8 @@ func (f *declared) check(typed, value string) (err error) {
 
 // checkWord returns an error if a value is none of the words of the flag, if it has words.
 func (f *declared) checkWord(value string) error {
-	if value == "" || len(f.words) == 0 || slices.ContainsFunc(f.words, func(w string) bool { return strings.HasSuffix(w, "=") && strings.HasPrefix(value, w) }) {
+	if value == "" || len(f.words) == 0 ||
+		slices.ContainsFunc(f.words, func(w string) bool { return strings.HasSuffix(w, "=") && strings.HasPrefix(value, w) }) {
 		return nil
 	}
 	return OneOf(f.all[0], value, f.doc().Words...)

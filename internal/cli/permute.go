@@ -171,5 +171,6 @@ func unknown(flags []ucli.Flag, arg string) error {
 
 // isFlagName reports whether a word could be the name of a flag: lower-case letters, digits and single dashes.
 func isFlagName(name string) bool {
-	return len(name) > 1 && name[0]-'a' < 26 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && !strings.Contains(name, "--") && name[len(name)-1] != '-'
+	return len(name) > 1 && name[0]-'a' < 26 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
+		!strings.Contains(name, "--") && name[len(name)-1] != '-'
 }

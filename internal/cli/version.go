@@ -28,5 +28,6 @@ func describe(version string, info *debug.BuildInfo) string {
 	if settings["vcs.modified"] == "true" {
 		changed = " with changes"
 	}
-	return fmt.Sprintf("%s (commit %.12s%s of %s, %s %s/%s)", version, commit, changed, settings["vcs.time"], runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s (commit %.12s%s of %s, %s %s/%s)", version, commit, changed, settings["vcs.time"],
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

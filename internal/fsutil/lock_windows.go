@@ -16,7 +16,8 @@ const lockOffset = 1 << 30
 func lock(f *os.File, mode LockMode, wait bool) error {
 	at := &windows.Overlapped{OffsetHigh: lockOffset}
 	// A handle has one lock: another mode replaces it, as on Unix.
-	if err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, at); mode == LockNone || err != nil && !errors.Is(err, windows.ERROR_NOT_LOCKED) {
+	if err := windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, at); mode == LockNone ||
+		err != nil && !errors.Is(err, windows.ERROR_NOT_LOCKED) {
 		return unsupported(err)
 	}
 	var flags uint32

@@ -41,7 +41,8 @@ func CompletionCommand(app *ucli.App, note string) *ucli.Command {
 		Action: func(c *ucli.Context) error {
 			shell := c.Args().First()
 			if c.NArg() != 1 || !slices.Contains(shells(), shell) {
-				return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh, fish or powershell"), "%s", suggest.DidYouMean(shell, shells()))
+				return hint.Wrap(cli.Usagef("completion needs the name of a shell: bash, zsh, fish or powershell"), "%s",
+					suggest.DidYouMean(shell, shells()))
 			}
 			script, err := scripts.ReadFile("completion/" + shell)
 			if err == nil {

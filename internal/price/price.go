@@ -62,7 +62,8 @@ func Parse(data []byte) (Table, error) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))) // an editor of Windows saves the mark
 	d.DisallowUnknownFields()
 	if err := d.Decode(&t); err != nil {
-		return Table{}, fmt.Errorf("not a JSON object of prices (list_per_10k, read_per_10k, table_per_10k, read_per_gb, create_per_10k, keep_per_gb_month, cool, cold): %w", err)
+		return Table{}, fmt.Errorf("not a JSON object of prices (list_per_10k, read_per_10k, table_per_10k, read_per_gb, create_per_10k, keep_per_gb_month, cool, cold): %w",
+			err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Table{}, errors.New("more follows the object of prices")

@@ -149,7 +149,16 @@ func rootFileSystem(program []byte, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	t := tar.NewWriter(&out)
 	add := func(name string, mode int64, owner int, data []byte) error {
-		h := &tar.Header{Name: name, Mode: mode, Uid: owner, Gid: owner, Size: int64(len(data)), ModTime: at, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		h := &tar.Header{
+			Name:     name,
+			Mode:     mode,
+			Uid:      owner,
+			Gid:      owner,
+			Size:     int64(len(data)),
+			ModTime:  at,
+			Typeflag: tar.TypeReg,
+			Format:   tar.FormatPAX,
+		}
 		if strings.HasSuffix(name, "/") {
 			h.Typeflag = tar.TypeDir
 		}
@@ -216,8 +225,13 @@ func provenance(b built, version string, at time.Time, digest v1.Hash) ([]byte, 
 		"predicateType": "https://slsa.dev/provenance/v1",
 		"predicate": object{
 			"buildDefinition": object{
-				"buildType":            "urn:logstow:make-release:1",
-				"externalParameters":   object{"program": b.program, "version": version, "platform": b.platform, "modified": setting(b.info, "vcs.modified") == "true"},
+				"buildType": "urn:logstow:make-release:1",
+				"externalParameters": object{
+					"program":  b.program,
+					"version":  version,
+					"platform": b.platform,
+					"modified": setting(b.info, "vcs.modified") == "true",
+				},
 				"internalParameters":   object{"flags": setting(b.info, "-ldflags"), "tags": setting(b.info, "-tags"), "epoch": at.Unix()},
 				"resolvedDependencies": materials,
 			},

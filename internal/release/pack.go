@@ -113,7 +113,13 @@ func materials(program, version string, at time.Time, info *debug.BuildInfo) ([]
 		}
 	}
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
-	b.Components = append(b.Components, component{Type: "library", Ref: "std", Name: "std", Version: goVersion, URL: "pkg:golang/std@" + goVersion})
+	b.Components = append(b.Components, component{
+		Type:    "library",
+		Ref:     "std",
+		Name:    "std",
+		Version: goVersion,
+		URL:     "pkg:golang/std@" + goVersion,
+	})
 	for _, m := range info.Deps {
 		sum := m.Sum
 		if m.Replace != nil {

@@ -22,7 +22,8 @@ func (r *release) packages(arch, dir string, extra []file) error {
 	}
 	values := map[string]string{"ARCH": arch, "VERSION": packageVersion(r.version), "STAGE": filepath.Clean(dir)}
 	for _, format := range []string{"deb", "rpm"} {
-		config, err := nfpm.ParseFileWithEnvMapping(filepath.Join("deploy", "packages", "nfpm.yaml"), func(name string) string { return values[name] })
+		config, err := nfpm.ParseFileWithEnvMapping(filepath.Join("deploy", "packages", "nfpm.yaml"),
+			func(name string) string { return values[name] })
 		if err != nil {
 			return err
 		}

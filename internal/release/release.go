@@ -107,7 +107,8 @@ func programs() []string { return []string{"logq", "shipper"} }
 func (r *release) build(ctx context.Context, platform string) (dir string, err error) {
 	dir = filepath.Join(r.out, "build", strings.ReplaceAll(platform, "/", "-")) + string(filepath.Separator)
 	goos, goarch, _ := strings.Cut(platform, "/")
-	build := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags", "-s -w -X main.version="+r.version, "-o", dir, "./cmd/logq", "./cmd/shipper")
+	build := exec.CommandContext(ctx, "go", "build", "-tags", "urfave_cli_no_docs", "-trimpath", "-ldflags",
+		"-s -w -X main.version="+r.version, "-o", dir, "./cmd/logq", "./cmd/shipper")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if platform != "" {
 		build.Env = append(build.Env, "GOOS="+goos, "GOARCH="+goarch)

@@ -30,7 +30,11 @@ type Policy struct {
 // Jobs is the policy of jobs that run for long and unattended: they give up after two minutes and
 // more.
 func Jobs() Policy {
-	return Policy{Backoff: Backoff{Min: time.Second, Max: 30 * time.Second, MaxRetryAfter: 2 * time.Minute}, MaxAttempts: 8, NoResponse: jobTimeout}
+	return Policy{
+		Backoff:     Backoff{Min: time.Second, Max: 30 * time.Second, MaxRetryAfter: 2 * time.Minute},
+		MaxAttempts: 8,
+		NoResponse:  jobTimeout,
+	}
 }
 
 // Do calls f until it succeeds, fails permanently (see [store.Retryable]), has failed MaxAttempts

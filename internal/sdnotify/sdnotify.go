@@ -47,7 +47,8 @@ func FromEnv(getenv func(string) string, pid int) *Notifier {
 	if of := getenv("WATCHDOG_PID"); of != "" && of != strconv.Itoa(pid) {
 		return n
 	}
-	if usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64); err == nil && usec > 0 && usec < int64(time.Hour*24*365/time.Microsecond) {
+	if usec, err := strconv.ParseInt(getenv("WATCHDOG_USEC"), 10, 64); err == nil && usec > 0 &&
+		usec < int64(time.Hour*24*365/time.Microsecond) {
 		n.interval = time.Duration(usec) * time.Microsecond
 	}
 	return n

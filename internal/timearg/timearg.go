@@ -243,7 +243,8 @@ func epoch(s string, now time.Time) (time.Time, bool) {
 // absolute reads a date, a date and time, or a time of the day of now.
 func absolute(s string, now time.Time) (time.Time, bool) {
 	for _, layout := range []string{
-		"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "20060102", "02/Jan/2006:15:04:05",
+		"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "20060102",
+		"02/Jan/2006:15:04:05",
 	} {
 		if t, err := time.ParseInLocation(layout, s, now.Location()); err == nil {
 			return t, true

@@ -101,7 +101,8 @@ func Ordered(s string, least time.Duration, fractions bool) (total time.Duration
 			unit, dimension = 365*day, message.Duration
 		}
 		n, ok := exact.Parse([]byte(number))
-		if !ok || dimension != message.Duration || unit < least || unit >= last || strings.Contains(number, ".") && (!fractions || unit >= day) {
+		if !ok || dimension != message.Duration || unit < least || unit >= last ||
+			strings.Contains(number, ".") && (!fractions || unit >= day) {
 			return 0, ErrForm
 		}
 		add, ok := n.Int64()

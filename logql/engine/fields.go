@@ -52,7 +52,8 @@ func (p *rangePlan) requiredFields() *Fields {
 	if f.Seconds && p.windows.commonWidth()%int64(time.Second) != 0 || !f.addNames(names) {
 		return nil
 	}
-	if form == message.NoForm && !f.hasLabels() && !slices.ContainsFunc(p.log.Matchers, func(m *syntax.Matcher) bool { return labels.Column(m.Name) == "" }) {
+	if form == message.NoForm && !f.hasLabels() &&
+		!slices.ContainsFunc(p.log.Matchers, func(m *syntax.Matcher) bool { return labels.Column(m.Name) == "" }) {
 		return nil // counts by metadata are as fast
 	}
 	return f
@@ -181,7 +182,8 @@ func useOf(label string, stages []syntax.Stage, u *syntax.Unwrap) numberUse {
 		case *syntax.KeepLabels:
 			use.addItems(x.Items, label)
 		case *syntax.LabelFormat:
-			use.only = use.only && !slices.ContainsFunc(x.Items, func(i syntax.LabelFormatItem) bool { return i.Label == label || i.Rename == label })
+			use.only = use.only && !slices.ContainsFunc(x.Items,
+				func(i syntax.LabelFormatItem) bool { return i.Label == label || i.Rename == label })
 		}
 	}
 	if u != nil {

@@ -19,14 +19,16 @@ func (l Limits) inner(steps int) int {
 
 func checkSeries(n, limit int) error {
 	if limit > 0 && n > limit {
-		return fmt.Errorf("%w: the query has more than %d series (maximum number of series); narrow the selector, or aggregate with sum by (…) of fewer labels", ErrLimit, limit)
+		return fmt.Errorf("%w: the query has more than %d series (maximum number of series); narrow the selector, or aggregate with sum by (…) of fewer labels",
+			ErrLimit, limit)
 	}
 	return nil
 }
 
 func checkSteps(n, limit int64) error {
 	if limit > 0 && n > limit {
-		return fmt.Errorf("%w: the query has %d steps, more than %d (maximum number of points); increase the step or shorten the range", ErrLimit, n, limit)
+		return fmt.Errorf("%w: the query has %d steps, more than %d (maximum number of points); increase the step or shorten the range",
+			ErrLimit, n, limit)
 	}
 	return nil
 }
@@ -39,7 +41,8 @@ type memory struct {
 
 func (m *memory) take(n int64) error {
 	if held := m.held.Add(n); m.limit > 0 && held > m.limit {
-		return fmt.Errorf("%w: the query holds more than %d MiB of samples (maximum memory); narrow the selector or the range, or aggregate by fewer labels", ErrLimit, m.limit>>20)
+		return fmt.Errorf("%w: the query holds more than %d MiB of samples (maximum memory); narrow the selector or the range, or aggregate by fewer labels",
+			ErrLimit, m.limit>>20)
 	}
 	return nil
 }

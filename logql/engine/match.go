@@ -64,7 +64,15 @@ func (g *grouper) presence(v *vector, steps int) map[string][]bool {
 
 // match computes an arithmetic operation or a comparison of the series of two vectors that belong together.
 func (ev *evaluation) match(b *syntax.Binary, left, right *vector) (*vector, error) {
-	join := &join{Binary: b, ev: ev, group: matching(b.Matching), out: &collector{steps: ev.steps}, many: left, one: right, oneSide: "right"}
+	join := &join{
+		Binary:  b,
+		ev:      ev,
+		group:   matching(b.Matching),
+		out:     &collector{steps: ev.steps},
+		many:    left,
+		one:     right,
+		oneSide: "right",
+	}
 	if b.Matching != nil && b.Matching.GroupRight {
 		join.many, join.one, join.oneSide = right, left, "left"
 	}
@@ -181,5 +189,6 @@ func (j *join) notUnique(ls labels.Labels) error {
 	if j.grouped {
 		return fmt.Errorf("%w: multiple matches for labels %s of %s: grouping labels must ensure unique matches", ErrQuery, ls, j.Op)
 	}
-	return fmt.Errorf("%w: multiple matches for labels %s of %s: many-to-one matching must be explicit (group_left or group_right)", ErrQuery, ls, j.Op)
+	return fmt.Errorf("%w: multiple matches for labels %s of %s: many-to-one matching must be explicit (group_left or group_right)",
+		ErrQuery, ls, j.Op)
 }

@@ -38,7 +38,9 @@ func (e *Engine) Metric(ctx context.Context, query syntax.SampleExpr, p MetricPa
 	}
 	value := ev.value(query, v)
 	if ev.estimated.Load() {
-		value.Warnings = append(value.Warnings, fmt.Sprintf("quantile_over_time: the samples take more than half of the memory of a query (%d MiB), so quantiles are estimates within 1%%; narrow the range or the selector for exact ones", ev.memory.limit>>20))
+		value.Warnings = append(value.Warnings,
+			fmt.Sprintf("quantile_over_time: the samples take more than half of the memory of a query (%d MiB), so quantiles are estimates within 1%%; narrow the range or the selector for exact ones",
+				ev.memory.limit>>20))
 	}
 	return value, nil
 }

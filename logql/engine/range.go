@@ -140,7 +140,8 @@ func (ev *evaluation) checkTimes(r *syntax.LogRange) error {
 	start := float64(ev.params.Start) - float64(r.Offset) - float64(r.Range)
 	length := float64(ev.steps-1)*float64(ev.params.Step) + float64(r.Range)
 	if start < -most || length > most || start+length > most {
-		return fmt.Errorf("%w: the windows of a range must be between the years 1678 and 2261, and 291 years altogether: shorten the range of the query, or that of %v", ErrQuery, r.Range)
+		return fmt.Errorf("%w: the windows of a range must be between the years 1678 and 2261, and 291 years altogether: shorten the range of the query, or that of %v",
+			ErrQuery, r.Range)
 	}
 	return nil
 }

@@ -439,7 +439,8 @@ func (p *Processor) group(without bool, names []string) labels.Labels {
 	}
 	for i := range p.values {
 		v := &p.values[i]
-		if v.sym.record != p.recordID && v.sym.category == v.category && (v.category == streamLabel || p.named[v.sym.name]) && !slices.Contains(names, v.sym.name) {
+		if v.sym.record != p.recordID && v.sym.category == v.category &&
+			(v.category == streamLabel || p.named[v.sym.name]) && !slices.Contains(names, v.sym.name) {
 			add(v.sym)
 		}
 	}

@@ -87,7 +87,8 @@ type attributeMatcher struct {
 func (m *attributeMatcher) MayMatch(_ string, _ *segment.Block, cols rowset.Columns) bool {
 	return !slices.ContainsFunc(m.fields.Columns, func(name columns.Name) bool {
 		values := cols.Values(name)
-		return values != nil && values.Plane < 0 && !slices.ContainsFunc(values.Entries, func(v message.Value) bool { return !m.streams.rejects(name.Label, v) })
+		return values != nil && values.Plane < 0 &&
+			!slices.ContainsFunc(values.Entries, func(v message.Value) bool { return !m.streams.rejects(name.Label, v) })
 	})
 }
 

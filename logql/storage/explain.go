@@ -166,7 +166,14 @@ func (x *explanation) filtersLabels() bool {
 // is why.
 func (x *explanation) selection() (query.Selection, *query.Reason) {
 	now := x.view.storage.now()
-	conditions := query.Selection{From: time.Unix(0, x.sel.From).In(now.Location()), To: time.Unix(0, x.sel.To).In(now.Location()), Now: now, Limit: 1, Substring: true, MessageOnly: true}
+	conditions := query.Selection{
+		From:        time.Unix(0, x.sel.From).In(now.Location()),
+		To:          time.Unix(0, x.sel.To).In(now.Location()),
+		Now:         now,
+		Limit:       1,
+		Substring:   true,
+		MessageOnly: true,
+	}
 	sorted := sortMatchers(x.log.Matchers)
 	for _, m := range sorted[field.Instance] {
 		if m.Op == syntax.MatchEqual {
@@ -183,7 +190,8 @@ func (x *explanation) selection() (query.Selection, *query.Reason) {
 		return conditions, unknownLevels(sorted[field.Level])
 	}
 	conditions.Levels = levels
-	conditions.Services = slices.DeleteFunc(slices.Clone(x.services), func(name string) bool { return !allMatch(sorted[field.Service], name) })
+	conditions.Services = slices.DeleteFunc(slices.Clone(x.services),
+		func(name string) bool { return !allMatch(sorted[field.Service], name) })
 	if len(conditions.Services) == 0 {
 		return conditions, x.unknownService(sorted[field.Service])
 	}

@@ -16,7 +16,8 @@ import (
 // unknownLevels is the reason if matchers select no level.
 func unknownLevels(matchers []*syntax.Matcher) *query.Reason {
 	names := append(explain.LevelNames(), unknownLevel)
-	r := reasonOf("level-name", matchers[0].Value, fmt.Sprintf("no level matches %s; levels are %s", joined(matchers), strings.Join(names, ", ")))
+	r := reasonOf("level-name", matchers[0].Value,
+		fmt.Sprintf("no level matches %s; levels are %s", joined(matchers), strings.Join(names, ", ")))
 	if m := matchers[0]; m.Op == syntax.MatchEqual {
 		meant := suggest.Nearest(m.Value, names)
 		if l := record.LevelFromAlias(m.Value); l != record.None {
@@ -35,7 +36,8 @@ func (x *explanation) unknownService(matchers []*syntax.Matcher) *query.Reason {
 		r := explain.UnknownService(matchers[0].Value, x.services)
 		return &r
 	}
-	r := reasonOf("service-unknown", matchers[0].Value, fmt.Sprintf("no service matches %s; %s", joined(matchers), explain.List(x.services)))
+	r := reasonOf("service-unknown", matchers[0].Value,
+		fmt.Sprintf("no service matches %s; %s", joined(matchers), explain.List(x.services)))
 	for _, m := range matchers {
 		names, ok := alternatives(m.Value)
 		if m.Op != syntax.MatchRegexp || !ok {
@@ -62,7 +64,8 @@ func (x *explanation) unknownLabel(fields []Field) *query.Reason {
 			continue
 		}
 		if i >= 0 {
-			return reasonOf("label-unknown", m.Name, fmt.Sprintf("%s is a field of messages: it is a label only after | %s", m.Name, fields[i].Parser),
+			return reasonOf("label-unknown", m.Name, fmt.Sprintf("%s is a field of messages: it is a label only after | %s",
+				m.Name, fields[i].Parser),
 				explain.Correction{{Kind: explain.FixLabelFilter, Old: m.Name, Parser: fields[i].Parser}})
 		}
 		known := []string{labels.Service, labels.Level, labels.Instance, labels.Source}

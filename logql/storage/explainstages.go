@@ -97,7 +97,8 @@ func (x *explanation) parsed(ctx context.Context, reasons []query.Reason) []quer
 					continue
 				}
 				if fields == nil {
-					fields, _ = x.view.Fields(ctx, &syntax.LogExpr{Matchers: x.log.Matchers}, max(x.sel.From, x.read), x.sel.To, explainedLines, 0) // json is assumed without them
+					fields, _ = x.view.Fields(ctx, &syntax.LogExpr{Matchers: x.log.Matchers}, max(x.sel.From, x.read),
+						x.sel.To, explainedLines, 0) // json is assumed without them
 				}
 				name := pipeline.LabelName(f.Field)
 				f.Field, f.Parser = name, "json"
@@ -136,7 +137,8 @@ func fieldReason(c syntax.Condition, fields []Field, parsers map[string]bool) *q
 	if len(near) == 0 {
 		return nil
 	}
-	r := reasonOf("value-unknown", text.Matcher.Value, fmt.Sprintf("%s is not %q in the newest records; nearest: %s", name, text.Matcher.Value, strings.Join(near, ", ")))
+	r := reasonOf("value-unknown", text.Matcher.Value,
+		fmt.Sprintf("%s is not %q in the newest records; nearest: %s", name, text.Matcher.Value, strings.Join(near, ", ")))
 	r.Corrections = explain.Alternatives(explain.Fix{Kind: explain.FixValue, Field: name, Old: text.Matcher.Value}, near)
 	return r
 }
@@ -166,9 +168,11 @@ func unitReason(c *syntax.NumberCondition, f *Field) *query.Reason {
 	examples := strings.Join(f.Values[:min(1, len(f.Values))], "")
 	switch {
 	case f.Type == "duration" && c.Unit == syntax.UnitNone, f.Type == "bytes" && c.Unit == syntax.UnitNone:
-		return reasonOf("field-unit", c.Text, fmt.Sprintf("%s is a %s, such as %s: write the number with a unit", c.Name, strings.TrimSuffix(f.Type, "s"), examples))
+		return reasonOf("field-unit", c.Text,
+			fmt.Sprintf("%s is a %s, such as %s: write the number with a unit", c.Name, strings.TrimSuffix(f.Type, "s"), examples))
 	case (f.Type == "int" || f.Type == "float") && c.Unit != syntax.UnitNone:
-		return reasonOf("field-type", c.Text, fmt.Sprintf("%s is a number without a unit, such as %s: compare it with a number", c.Name, examples))
+		return reasonOf("field-type", c.Text,
+			fmt.Sprintf("%s is a number without a unit, such as %s: compare it with a number", c.Name, examples))
 	case f.Type == "string" && c.Op != syntax.OpNotEqual:
 		return reasonOf("field-type", c.Text, fmt.Sprintf("%s is text, such as %q: compare it with a text in quotes", c.Name, examples))
 	}

@@ -188,7 +188,14 @@ func (f *fieldCounts) field(label string, values int) Field {
 			break
 		}
 	}
-	return Field{Label: label, Path: f.path, Type: kind, Parser: f.parser, Cardinality: uint64(len(all)), Values: all[:min(values, len(all))]}
+	return Field{
+		Label:       label,
+		Path:        f.path,
+		Type:        kind,
+		Parser:      f.parser,
+		Cardinality: uint64(len(all)),
+		Values:      all[:min(values, len(all))],
+	}
 }
 
 // typeOf is the type of a value.

@@ -33,7 +33,8 @@ func (v *View) Patterns(ctx context.Context, matchers []*syntax.Matcher, from, t
 	if s == nil || err != nil {
 		return nil, v.complete(err)
 	}
-	counter, err := s.PatternsOf(ctx, s.Plan, s.streams.wanted(), func() *patterns.Counter { return patterns.NewCounter(patterns.Range{From: from, To: to}) })
+	counter, err := s.PatternsOf(ctx, s.Plan, s.streams.wanted(),
+		func() *patterns.Counter { return patterns.NewCounter(patterns.Range{From: from, To: to}) })
 	if err != nil {
 		return nil, v.complete(err)
 	}

@@ -48,7 +48,8 @@ type Access struct {
 
 // allows reports whether a service exists for the request.
 func (a *Access) allows(service string) bool {
-	return a.Services == nil || slices.ContainsFunc(a.Services, func(glob string) bool { return doublestar.MatchUnvalidated(glob, service) })
+	return a.Services == nil ||
+		slices.ContainsFunc(a.Services, func(glob string) bool { return doublestar.MatchUnvalidated(glob, service) })
 }
 
 // View is the storage for one request, with its access and its report. Not safe for concurrent use. If something could not

@@ -91,7 +91,8 @@ func (s *streams) record(origin *query.Segment, line []byte, columns *record.Col
 // of is the stream of a record; nil if a matcher rejects it. Most records are of the stream of the one of their level before.
 func (s *streams) of(service, instance string, parser *parse.Parser, f *record.Columns) *pipeline.Stream {
 	last, of := &s.recent[f.Level], s.labels.Of(f.Attributes)
-	if !last.set || last.key.parser != parser || last.key.service != service || last.key.instance != instance || last.key.labels != of || string(f.Source) != last.key.source {
+	if !last.set || last.key.parser != parser || last.key.service != service || last.key.instance != instance ||
+		last.key.labels != of || string(f.Source) != last.key.source {
 		key := streamKey{service: service, instance: instance, source: string(f.Source), labels: of, level: f.Level, parser: parser}
 		*last = recentStream{true, key, s.find(key)}
 	}

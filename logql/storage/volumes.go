@@ -41,7 +41,12 @@ func (v *View) Parts(ctx context.Context, selectors [][]*syntax.Matcher, from, t
 	if len(selectors) == 0 {
 		selectors = [][]*syntax.Matcher{nil}
 	}
-	p := parts{span: span{from, to, int64(width)}, emit: emit, labels: memo.Map[streamKey, labels.Labels]{Max: maxLabels}, interned: memo.Map[string, string]{Max: maxLabels}}
+	p := parts{
+		span:     span{from, to, int64(width)},
+		emit:     emit,
+		labels:   memo.Map[streamKey, labels.Labels]{Max: maxLabels},
+		interned: memo.Map[string, string]{Max: maxLabels},
+	}
 	if len(selectors) > 1 {
 		p.seen = map[partID]bool{}
 	}

@@ -155,7 +155,8 @@ func (l *lexer) quoted() (token, error) {
 			t := l.take(tokenString, end+1)
 			text, err := strconv.Unquote(t.text)
 			if err != nil {
-				return token{}, errorAt(l.query, start, "string %s has an invalid escape: write \\\\ for a backslash, or quote with `", t.text)
+				return token{}, errorAt(l.query, start,
+					"string %s has an invalid escape: write \\\\ for a backslash, or quote with `", t.text)
 			}
 			t.text = text
 			return t, nil

@@ -87,7 +87,8 @@ func (p *parser) stage() Stage {
 	}
 	if t.kind == tokenName && !isKeyword(t.text) {
 		if n := p.following(); n.kind == tokenEnd || n.kind == tokenString || n.is("|") || n.is("[") || n.is(")") {
-			p.fail(t, "unknown stage %s: %s", t.text, cmp.Or(suggest.DidYouMean(t.text, stageNames()), "stages are "+strings.Join(stageNames(), ", ")))
+			p.fail(t, "unknown stage %s: %s", t.text,
+				cmp.Or(suggest.DidYouMean(t.text, stageNames()), "stages are "+strings.Join(stageNames(), ", ")))
 		}
 	}
 	if t.kind != tokenName && !t.is("(") || t.kind == tokenName && isKeyword(t.text) {

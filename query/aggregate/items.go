@@ -140,7 +140,8 @@ func hintOf(err, other error) error {
 func (i item) field() (field.Name, error) {
 	n, err := i.name()
 	if err == nil && !n.Step.IsZero() {
-		err = hint.Wrap(i.Errorf(0, "%s is a time step, not a field", n.Text), "for a field of the message with this name write field(%q)", n.Text)
+		err = hint.Wrap(i.Errorf(0, "%s is a time step, not a field", n.Text),
+			"for a field of the message with this name write field(%q)", n.Text)
 	}
 	n.Text = "" // names that denote the same are equal
 	return n, err

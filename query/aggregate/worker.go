@@ -59,9 +59,15 @@ const (
 
 func newWorker(p *Plan, limit int64, dir string) *Worker {
 	return &Worker{
-		Plan: p, table: newTable(p, limit), runs: spill.NewRuns(dir), limit: limit,
-		in: input{numbers: make([]exact.Number, len(p.Fields)), isNum: make([]bool, len(p.Fields))}, ignored: make([]uint64, len(p.Fields)), seen: make([]bool, len(p.Fields)),
-		from: math.MaxInt64, to: math.MinInt64,
+		Plan:    p,
+		table:   newTable(p, limit),
+		runs:    spill.NewRuns(dir),
+		limit:   limit,
+		in:      input{numbers: make([]exact.Number, len(p.Fields)), isNum: make([]bool, len(p.Fields))},
+		ignored: make([]uint64, len(p.Fields)),
+		seen:    make([]bool, len(p.Fields)),
+		from:    math.MaxInt64,
+		to:      math.MinInt64,
 	}
 }
 

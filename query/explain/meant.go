@@ -70,11 +70,13 @@ func (r *reader) read() {
 		r.add(Fix{Kind: FixWords, Replaces: []string{p}}, text, text)
 	case isWord(p, "not") && !last:
 		not := r.patterns[r.next+1]
-		r.add(Fix{Kind: FixExclude, Replaces: []string{p, not}, New: not}, fmt.Sprintf("%q was searched as text; -x %s excludes a text", p, shell.Quote(not)),
+		r.add(Fix{Kind: FixExclude, Replaces: []string{p, not}, New: not}, fmt.Sprintf("%q was searched as text; -x %s excludes a text",
+			p, shell.Quote(not)),
 			fmt.Sprintf("%q was searched as text; != %q excludes a text", p, not))
 		r.next++
 	case strings.Contains(p, " AND "):
-		r.add(Fix{Kind: FixWords, Replaces: []string{p}, Words: split(p, " AND ")}, fmt.Sprintf("%q was searched as one text; texts that must all occur are arguments of their own", p),
+		r.add(Fix{Kind: FixWords, Replaces: []string{p}, Words: split(p, " AND ")}, fmt.Sprintf("%q was searched as one text; texts that must all occur are arguments of their own",
+			p),
 			fmt.Sprintf("%q was searched as one text; texts that must all occur have line filters of their own", p))
 	case strings.Contains(p, " OR "):
 		r.any([]string{p}, split(p, " OR "))
@@ -113,7 +115,8 @@ func (r *reader) readAny() {
 
 func (r *reader) any(replaces, words []string) {
 	said := "OR was searched as text; "
-	r.add(Fix{Kind: FixAny, Replaces: replaces, Words: words}, said+"-e finds records with one of several texts", said+"a regular expression finds records with one of several texts")
+	r.add(Fix{Kind: FixAny, Replaces: replaces, Words: words}, said+"-e finds records with one of several texts",
+		said+"a regular expression finds records with one of several texts")
 }
 
 // readCondition reads a pattern of the form of a condition.
@@ -136,7 +139,8 @@ func (r *reader) readCondition(p, name, op, value string) {
 			f.New = r.known.Service(value)
 		}
 		if f.New != "" {
-			r.add(f, searched+fmt.Sprintf("-s %s selects the service", f.New), searched+fmt.Sprintf("service_name=%q selects the service", f.New))
+			r.add(f, searched+fmt.Sprintf("-s %s selects the service", f.New),
+				searched+fmt.Sprintf("service_name=%q selects the service", f.New))
 		}
 		return
 	}
@@ -160,7 +164,8 @@ func (r *reader) readField(f Fix, name, value, searched string) {
 	} else if ordered && f.Text {
 		return
 	}
-	r.add(f, searched+fmt.Sprintf("--where %s compares the field", shell.Quote(f.Where())), searched+fmt.Sprintf("| %s compares the field", f.Label(f.Field)))
+	r.add(f, searched+fmt.Sprintf("--where %s compares the field", shell.Quote(f.Where())),
+		searched+fmt.Sprintf("| %s compares the field", f.Label(f.Field)))
 }
 
 // Where is the condition of a [FixCondition] as an expression of --where.

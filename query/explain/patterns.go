@@ -27,7 +27,8 @@ func (x *explanation) patterns() {
 		if set, err := record.ParseLevels(p); err == nil && x.sel.Levels == 0 && set.Count(x.levels) > 0 {
 			x.add("level-name", "%q is a level, of %s", p, units.Count(set.Count(x.levels), "record"))
 			last := &x.reasons[len(x.reasons)-1]
-			last.Fact, last.Text = last.Text, fmt.Sprintf("%q is a level: -l %s selects %s", p, strings.ToLower(p), units.Count(set.Count(x.levels), "record"))
+			last.Fact, last.Text = last.Text, fmt.Sprintf("%q is a level: -l %s selects %s", p, strings.ToLower(p),
+				units.Count(set.Count(x.levels), "record"))
 			x.correct(p, fixes(Fix{Kind: FixLevel, New: levelOf(p), Replaces: []string{p}})...)
 		}
 	}

@@ -37,7 +37,8 @@ func Reasons(e *Evidence) []Reason {
 
 // rangeMayHelp reports whether a longer range may contain matches. It does not if the likeliest reason is a mistake in the query.
 func (x *explanation) rangeMayHelp() bool {
-	return len(x.reasons) == 0 || slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "template", "where"}, x.reasons[0].Code)
+	return len(x.reasons) == 0 ||
+		slices.Contains([]string{"range-empty", "level", "pattern", "regexp", "template", "where"}, x.reasons[0].Code)
 }
 
 // services explains services that do not exist; it reports whether others may be selected.
@@ -98,7 +99,8 @@ func (x *explanation) within() bool {
 		x.correct("", x.rangeOf(newest, since))
 	case x.sel.To.After(now): // new records were wanted
 		end := newest.Truncate(time.Minute).Add(time.Minute)
-		x.add("future", "%s; the newest record is from %s (%s), %s ahead of now: its clock or time zone was wrong", asked, at, x.NewestOf, approximately(ahead))
+		x.add("future", "%s; the newest record is from %s (%s), %s ahead of now: its clock or time zone was wrong", asked, at,
+			x.NewestOf, approximately(ahead))
 		x.advise("; --from now --to %s finds it", end.Format(time.RFC3339))
 		x.correct("", Correction{{Kind: FixRange, From: now, To: end}})
 	default:
@@ -132,7 +134,8 @@ func (x *explanation) fields() {
 		case use.Dimension != message.NoDimension && use.suitable > 0:
 			continue
 		case use.Dimension != message.NoDimension && use.numbers > 0:
-			x.add("field-type", "field %q is a number without a unit in %s, not %s: compare it with a number", use.Field, read, use.Dimension)
+			x.add("field-type", "field %q is a number without a unit in %s, not %s: compare it with a number", use.Field, read,
+				use.Dimension)
 		case use.Dimension != message.NoDimension:
 			x.add("field-type", "field %q is %s in %s, not %s", use.Field, kindName(most), read, use.Dimension)
 		case !fits(use, most):
@@ -239,20 +242,24 @@ func (x *explanation) conditions() {
 	case x.sourcesKnown && !x.sel.MayMatchSources(x.sources):
 		x.unknownSource(x.sel.Sources[0])
 	case len(x.wantedInstances) > 0 && len(x.otherInstances) > 0:
-		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0], NearestOr(x.wantedInstances[0], x.otherInstances))
+		x.add("instance-unknown", "the range has no records of instance %q; %s", x.wantedInstances[0],
+			NearestOr(x.wantedInstances[0], x.otherInstances))
 	case n[match.StageSample] > 0:
-		x.add("sample", "the sample has none of %s that match everything else; take a larger share, or omit --sample", units.Count(n[match.StageSample], "record"))
+		x.add("sample", "the sample has none of %s that match everything else; take a larger share, or omit --sample",
+			units.Count(n[match.StageSample], "record"))
 	case n[match.StageWhere]+n[match.StageUnread] > 0 && len(x.reasons) > 0: // its fields are explained
 	case n[match.StageWhere] > 0 && n[match.StageUnread] > 0:
 		x.add("where", "--where removed all records that match everything else")
 	case n[match.StageUnread] > 0:
 		x.add("where", "--where is true for none of %s that may match everything else", units.Count(n[match.StageUnread], "record"))
 	case n[match.StageWhere] > 0:
-		x.add("where", "--where removed %s", allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))
+		x.add("where", "--where removed %s",
+			allOf(n[match.StageWhere], "record that matches everything else", "records that match everything else"))
 	case n[match.StageTemplate] > 0:
 		x.add("template", "--pattern removed %s", x.candidates(n[match.StageTemplate]))
 	case n[match.StageExclude] > 0 && len(x.sel.Where)+len(x.sel.Templates) == 0:
-		x.add("exclude", "--exclude removed %s", allOf(n[match.StageExclude], "record that matches everything else", "records that match everything else"))
+		x.add("exclude", "--exclude removed %s",
+			allOf(n[match.StageExclude], "record that matches everything else", "records that match everything else"))
 	case n[match.StageExclude] > 0:
 		x.add("exclude", "--exclude removed %s", x.candidates(n[match.StageExclude]))
 	case n[match.StageRegexp] > 0:

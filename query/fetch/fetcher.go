@@ -72,8 +72,16 @@ const maxKept = 4 << 20
 // fetchers; nil is no limit.
 func NewFetcher(m *match.Matcher, rec *source.Recorder, found *explain.Findings, indexed, noColumns bool, tempDir string, processors *Processors) *Fetcher {
 	f := &Fetcher{
-		Recorder: rec, findings: found, indexed: indexed, noColumns: noColumns, processors: processors, decoder: segment.NewStoredDecoder(), scratch: &scratchBlocks{dir: tempDir},
-		compressor: sync.OnceValue(segment.NewCompressor), expired: &expiredDays{}, parsersNoted: &sync.Map{},
+		Recorder:     rec,
+		findings:     found,
+		indexed:      indexed,
+		noColumns:    noColumns,
+		processors:   processors,
+		decoder:      segment.NewStoredDecoder(),
+		scratch:      &scratchBlocks{dir: tempDir},
+		compressor:   sync.OnceValue(segment.NewCompressor),
+		expired:      &expiredDays{},
+		parsersNoted: &sync.Map{},
 	}
 	return f.With(m)
 }

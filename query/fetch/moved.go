@@ -169,7 +169,8 @@ func (f *Fetcher) unread(ctx context.Context, output *source.Segment) bool {
 		return false
 	}
 	for i, input := range inputs {
-		if !output.Excluded[i] && f.Matcher.MayMatch(input.Start, input.End, input.Levels) && f.Matcher.MayMatchOrigin(output.Name.Service, input.Instance) {
+		if !output.Excluded[i] && f.Matcher.MayMatch(input.Start, input.End, input.Levels) &&
+			f.Matcher.MayMatchOrigin(output.Name.Service, input.Instance) {
 			return false
 		}
 	}

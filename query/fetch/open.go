@@ -87,7 +87,8 @@ func (f *Fetcher) Open(ctx context.Context, s *source.Segment, share int64) Open
 	}
 	var candidates []segment.Block
 	for _, b := range footer.Blocks {
-		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) || f.Matcher.Selection.Attributed && b.Attributes == 0 || !mixed.mayHold(b, f.mayMatchOrigin) {
+		if !f.Matcher.MayMatch(b.Start, b.End, b.Levels) || f.Matcher.Selection.Attributed && b.Attributes == 0 ||
+			!mixed.mayHold(b, f.mayMatchOrigin) {
 			continue
 		}
 		if !blocks.Has(b.Index) {

@@ -33,7 +33,8 @@ func (f *Fetcher) Find(ctx context.Context, t *Task) *Matches {
 				err = timeErr
 				return
 			}
-			w.spans = append(w.spans, Span{time, uint32(start), uint32(end), uint32(end - start - len(columns.Raw)), columns.Level, uint32(part)})
+			w.spans = append(w.spans,
+				Span{time, uint32(start), uint32(end), uint32(end - start - len(columns.Raw)), columns.Level, uint32(part)})
 		})
 		found.Spans = slices.Clone(w.spans)
 		found.Text = bytes.Clone(gather(text, found.Spans))

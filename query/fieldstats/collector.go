@@ -232,7 +232,14 @@ func (c *collector) result(top int) []Field {
 	fields := make([]Field, 0, len(c.fields))
 	for _, name := range c.sorted() {
 		f := c.fields[name]
-		one := Field{Name: name, Records: f.records, Attributes: f.attributes, Types: f.types, Distinct: max(f.distinct, len(f.values)), More: f.more}
+		one := Field{
+			Name:       name,
+			Records:    f.records,
+			Attributes: f.attributes,
+			Types:      f.types,
+			Distinct:   max(f.distinct, len(f.values)),
+			More:       f.more,
+		}
 		if one.Distinct > c.values {
 			one.Distinct, one.More = c.values, true
 		}

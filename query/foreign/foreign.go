@@ -39,7 +39,12 @@ func Records(r io.Reader, start time.Time, watch func(text []byte) error) iter.S
 			return
 		}
 		defer done()
-		s := &scanner{lines: bufio.NewReaderSize(watched{text, watch}, readBuffer), recognizer: recognize.New(recognize.Options{}), start: start.UnixNano(), names: fields()}
+		s := &scanner{
+			lines:      bufio.NewReaderSize(watched{text, watch}, readBuffer),
+			recognizer: recognize.New(recognize.Options{}),
+			start:      start.UnixNano(),
+			names:      fields(),
+		}
 		s.scan(yield)
 	}
 }

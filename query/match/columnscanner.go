@@ -95,7 +95,8 @@ func (s *ColumnScanner) Select(b *segment.Block, c Checks, cols rowset.Columns) 
 		return sel, false
 	}
 	if c.Level && !s.byValue(field.Level, StageLevel, cols, &sel, func(v message.Value) bool { return s.m.Levels.Has(LevelOf(v)) }) ||
-		c.Source && !s.byValue(field.Source, StageSource, cols, &sel, func(v message.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }) {
+		c.Source && !s.byValue(field.Source, StageSource, cols, &sel,
+			func(v message.Value) bool { return s.m.Selection.matchesSource(string(v.Text)) }) {
 		return sel, false
 	}
 	for i, p := range s.m.Where.Programs {

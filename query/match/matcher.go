@@ -67,7 +67,15 @@ func (m *Matcher) With(sel Selection) (*Matcher, error) {
 // WithoutConditions returns a matcher of all records of the selected services and sources in the range, without a limit.
 func (m *Matcher) WithoutConditions() *Matcher {
 	s := m.Selection
-	return (&Matcher{}).within(Selection{Services: s.Services, From: s.From, To: s.To, Sources: s.Sources, Newest: s.Newest, Now: s.Now, Parser: s.Parser})
+	return (&Matcher{}).within(Selection{
+		Services: s.Services,
+		From:     s.From,
+		To:       s.To,
+		Sources:  s.Sources,
+		Newest:   s.Newest,
+		Now:      s.Now,
+		Parser:   s.Parser,
+	})
 }
 
 // within returns a copy with another selection, whose conditions on messages are the same.
@@ -199,5 +207,6 @@ func (m *Matcher) TimeAndLevelOnly() bool {
 
 // needsText reports whether there are conditions besides time, level, source, expressions and whether there are attributes.
 func (m *Matcher) needsText() bool {
-	return m.sampled != 0 || len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) > 0 || m.ids != nil || m.Selection.Records != nil
+	return m.sampled != 0 || len(m.Required)+len(m.regexps)+len(m.excludes)+len(m.Selection.Templates) > 0 ||
+		m.ids != nil || m.Selection.Records != nil
 }

@@ -301,7 +301,16 @@ func (s *Scanner) matchesWhere(line []byte, f *record.Columns, message []byte) b
 		}
 	}
 	s.splitter.Split(f.Attributes, message)
-	s.record = where.Record{Time: at, Level: f.Level, Service: s.checks.Service, Source: f.Source, Instance: s.instance(), Attributes: f.Attributes, Message: message, Fields: s.splitter}
+	s.record = where.Record{
+		Time:       at,
+		Level:      f.Level,
+		Service:    s.checks.Service,
+		Source:     f.Source,
+		Instance:   s.instance(),
+		Attributes: f.Attributes,
+		Message:    message,
+		Fields:     s.splitter,
+	}
 	return s.where.AllHold(&s.record)
 }
 

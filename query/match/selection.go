@@ -120,8 +120,12 @@ func (s *Selection) validate() error {
 
 // sameMessages reports whether another selection has the same conditions on messages.
 func (s *Selection) sameMessages(o *Selection) bool {
-	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.IDs, o.IDs) && slices.Equal(s.Regexps, o.Regexps) && slices.Equal(s.Excludes, o.Excludes) &&
-		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Hints, o.Hints) && slices.Equal(s.Where, o.Where) && s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring && s.MessageOnly == o.MessageOnly
+	return slices.Equal(s.Patterns, o.Patterns) && slices.Equal(s.IDs, o.IDs) && slices.Equal(s.Regexps, o.Regexps) &&
+		slices.Equal(s.Excludes, o.Excludes) &&
+
+		slices.Equal(s.Templates, o.Templates) && slices.Equal(s.Hints, o.Hints) && slices.Equal(s.Where, o.Where) &&
+		s.Now.Equal(o.Now) && s.Parser == o.Parser && s.IgnoreCase == o.IgnoreCase && s.Substring == o.Substring &&
+		s.MessageOnly == o.MessageOnly
 }
 
 // MatchesService reports whether a service is selected.

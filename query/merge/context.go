@@ -74,7 +74,12 @@ func NewContextCollector(m *match.Matcher, o Order, lines ContextLines, emit fun
 		lines.Before, lines.After = lines.After, lines.Before
 	}
 	return &ContextCollector{
-		matcher: m, scanner: match.NewScanner(m), lines: lines, emit: emit, windows: map[instance]*intervals{}, sources: map[sourceID]*sourceContext{},
+		matcher: m,
+		scanner: match.NewScanner(m),
+		lines:   lines,
+		emit:    emit,
+		windows: map[instance]*intervals{},
+		sources: map[sourceID]*sourceContext{},
 	}
 }
 
@@ -173,7 +178,12 @@ func (w *ContextCollector) waiting() bool {
 
 // isMatch reports whether a record matches.
 func (w *ContextCollector) isMatch(m *Match) bool {
-	checks := match.Checks{Level: true, Service: m.Segment.Name.Service, Instance: m.Instance, Fields: w.matcher.FieldsOf(m.Segment.Meta.Parse)}
+	checks := match.Checks{
+		Level:    true,
+		Service:  m.Segment.Name.Service,
+		Instance: m.Instance,
+		Fields:   w.matcher.FieldsOf(m.Segment.Meta.Parse),
+	}
 	_, ok := w.scanner.Match(m.Line, checks, bytes.ContainsRune(m.Line, '\n'))
 	return ok
 }

@@ -31,7 +31,15 @@ type Match struct {
 // NewMatch makes a Match from a record's segment, stored text and columns. It returns an error if the time is malformed.
 func NewMatch(s *source.Segment, line []byte, c *record.Columns) (Match, error) {
 	at, err := record.ParseTime(line[:record.TimeLen])
-	return Match{Segment: s.Blob(), Store: s.Store, Instance: s.Meta.Instance, Time: at, Line: line, message: len(line) - len(c.Raw), level: c.Level}, err
+	return Match{
+		Segment:  s.Blob(),
+		Store:    s.Store,
+		Instance: s.Meta.Instance,
+		Time:     at,
+		Line:     line,
+		message:  len(line) - len(c.Raw),
+		level:    c.Level,
+	}, err
 }
 
 // Columns returns the columns of Line.

@@ -60,7 +60,8 @@ func (s *Scheduler) Blocks(ctx context.Context, segments []*source.Segment) iter
 		defer stop()
 		tasks := &heap.Heap[*fetch.Task]{Before: func(a, b *fetch.Task) bool { return s.Order.before(s.Order.start(a), s.Order.start(b)) }}
 		for i := 0; ; {
-			for i < len(segments) && (len(tasks.Items) == 0 || s.Order.before(s.Order.segmentStart(segments[i]), s.Order.start(tasks.Items[0]))) {
+			for i < len(segments) && (len(tasks.Items) == 0 || s.Order.before(s.Order.segmentStart(segments[i]),
+				s.Order.start(tasks.Items[0]))) {
 				o, ok := next()
 				if !ok {
 					return

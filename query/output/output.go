@@ -169,7 +169,14 @@ func New(w io.Writer, opts Options) (*Writer, error) {
 		o.day = [2]time.Time{time.Date(year, month, day, 0, 0, 0, 0, opts.Location), time.Date(year, month, day+1, 0, 0, 0, 0, opts.Location)}
 	}
 	o.append = map[string]func([]byte, *query.Match) []byte{
-		Raw: o.raw, Text: o.text, JSON: o.json, Flat: o.appendFlatObject, CSV: o.csv, Parquet: o.row, Pretty: o.pretty, Template: o.template,
+		Raw:      o.raw,
+		Text:     o.text,
+		JSON:     o.json,
+		Flat:     o.appendFlatObject,
+		CSV:      o.csv,
+		Parquet:  o.row,
+		Pretty:   o.pretty,
+		Template: o.template,
 	}[opts.Format]
 	named := len(opts.Fields) > 0
 	switch {

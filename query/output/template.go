@@ -71,7 +71,10 @@ func CompileTemplate(text string) (*RecordTemplate, error) {
 
 func (t *RecordTemplate) parse(text string) (*template.Template, error) {
 	return template.New("template").Option("missingkey=zero").Funcs(template.FuncMap{
-		"field": t.field, "attribute": t.attribute, "time": t.time, "json": func(s string) string { return string(jsonlines.AppendString(nil, []byte(s))) },
+		"field":     t.field,
+		"attribute": t.attribute,
+		"time":      t.time,
+		"json":      func(s string) string { return string(jsonlines.AppendString(nil, []byte(s))) },
 	}).Parse(text)
 }
 

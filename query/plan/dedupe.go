@@ -78,7 +78,8 @@ func resolve(rec *source.Recorder, twins []*source.Segment, certify func(*source
 	for _, s := range twins {
 		switch at := slices.IndexFunc(count, func(one *source.Segment) bool { return equal(s, one) }); {
 		case at < 0:
-			rec.Note("%s has the Batch of %s and differs from it: it is not read; shipper verify --deep tells which one was changed", s, count[0])
+			rec.Note("%s has the Batch of %s and differs from it: it is not read; shipper verify --deep tells which one was changed",
+				s, count[0])
 		case count[at] != s:
 			count[at].Copies = append(count[at].Copies, s)
 		}

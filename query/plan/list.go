@@ -136,7 +136,11 @@ func (l *listing) keep(e *catalog.Entry) bool {
 	case catalog.KindForeign:
 		return l.foreign(e)
 	case catalog.KindUnreadable:
-		l.problems = append(l.problems, &source.Problem{Store: l.store.Name, Object: e.Blob.Name, Err: fmt.Errorf("%w: %w", ErrForeign, e.Err)})
+		l.problems = append(l.problems, &source.Problem{
+			Store:  l.store.Name,
+			Object: e.Blob.Name,
+			Err:    fmt.Errorf("%w: %w", ErrForeign, e.Err),
+		})
 		return false
 	}
 	return l.mayMatch(e)
@@ -146,7 +150,11 @@ func (l *listing) keep(e *catalog.Entry) bool {
 func (l *listing) mayMatch(e *catalog.Entry) bool {
 	m, meta := l.planner.Matcher, &e.Meta
 	if !e.Name.Contains(meta.Start, meta.End) {
-		l.problems = append(l.problems, &source.Problem{Store: l.store.Name, Object: e.Name.String(), Err: fmt.Errorf("%w: the times in its metadata are not in the period of its name; was it renamed?", ErrForeign)})
+		l.problems = append(l.problems, &source.Problem{
+			Store:  l.store.Name,
+			Object: e.Name.String(),
+			Err:    fmt.Errorf("%w: the times in its metadata are not in the period of its name; was it renamed?", ErrForeign),
+		})
 		return false
 	}
 	if m.InRange(meta.Start, meta.End) {

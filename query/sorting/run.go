@@ -57,7 +57,14 @@ func (o *Order) Run(ctx context.Context, s *merge.Scheduler, segments []*source.
 	if bound.limit > 0 {
 		memory = min(memory, limitedMemory)
 	}
-	r := &run{Order: o, Scheduler: s, bound: bound, segments: segments, numbers: make(map[*source.Segment]int, len(segments)), workers: make(chan *worker, n)}
+	r := &run{
+		Order:     o,
+		Scheduler: s,
+		bound:     bound,
+		segments:  segments,
+		numbers:   make(map[*source.Segment]int, len(segments)),
+		workers:   make(chan *worker, n),
+	}
 	for i, seg := range segments {
 		r.numbers[seg] = i
 	}

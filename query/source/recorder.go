@@ -78,14 +78,25 @@ func (r *Recorder) Report() Report {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := Report{
-		Prefixes:       r.Prefixes.Load(),
-		SegmentsListed: r.SegmentsListed.Load(), SegmentsPruned: r.SegmentsPruned.Load(), SegmentsRepeated: r.SegmentsRepeated.Load(),
-		SegmentsFiltered: r.SegmentsFiltered.Load(), SegmentsRead: r.SegmentsRead.Load(),
-		BlocksTotal: r.BlocksTotal.Load(), BlocksFiltered: r.BlocksFiltered.Load(), BlocksExcluded: r.BlocksExcluded.Load(), BlocksColumns: r.BlocksColumns.Load(), BlocksRead: r.BlocksRead.Load(),
-		BytesStoredRead: r.BytesStoredRead.Load(), BytesScanned: r.BytesScanned.Load(),
-		BytesDecoded: r.BytesDecoded.Load(), LinesDecoded: r.LinesDecoded.Load(),
-		BytesCached: r.BytesCached.Load(), BytesSpilled: r.BytesSpilled.Load(),
-		Problems: slices.Clone(r.problems), Notes: slices.Clone(r.notes),
+		Prefixes:         r.Prefixes.Load(),
+		SegmentsListed:   r.SegmentsListed.Load(),
+		SegmentsPruned:   r.SegmentsPruned.Load(),
+		SegmentsRepeated: r.SegmentsRepeated.Load(),
+		SegmentsFiltered: r.SegmentsFiltered.Load(),
+		SegmentsRead:     r.SegmentsRead.Load(),
+		BlocksTotal:      r.BlocksTotal.Load(),
+		BlocksFiltered:   r.BlocksFiltered.Load(),
+		BlocksExcluded:   r.BlocksExcluded.Load(),
+		BlocksColumns:    r.BlocksColumns.Load(),
+		BlocksRead:       r.BlocksRead.Load(),
+		BytesStoredRead:  r.BytesStoredRead.Load(),
+		BytesScanned:     r.BytesScanned.Load(),
+		BytesDecoded:     r.BytesDecoded.Load(),
+		LinesDecoded:     r.LinesDecoded.Load(),
+		BytesCached:      r.BytesCached.Load(),
+		BytesSpilled:     r.BytesSpilled.Load(),
+		Problems:         slices.Clone(r.problems),
+		Notes:            slices.Clone(r.notes),
 	}
 	slices.SortStableFunc(out.Problems, func(a, b *Problem) int { return strings.Compare(a.Object, b.Object) })
 	slices.Sort(out.Notes)

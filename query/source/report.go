@@ -112,7 +112,8 @@ func (r Report) String() string {
 	}
 	var decoded string
 	if r.BytesDecoded > 0 {
-		decoded = fmt.Sprintf("text of other programs: %s decoded, %s\n", units.Count(r.BytesDecoded, "byte"), units.Count(r.LinesDecoded, "line"))
+		decoded = fmt.Sprintf("text of other programs: %s decoded, %s\n", units.Count(r.BytesDecoded, "byte"),
+			units.Count(r.LinesDecoded, "line"))
 	}
 	return fmt.Sprintf(`plan: %s, %s
 segments: %d listed, %d pruned by metadata, %d repeats, %d skipped by the token filter, %d read

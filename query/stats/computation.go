@@ -54,5 +54,6 @@ func Compile(spec aggregate.Spec, now time.Time) (*Computation, error) {
 
 // needsOrigin reports whether the segment in which a record was written is needed.
 func (c *Computation) needsOrigin() bool {
-	return c.plan.Ordered || slices.Contains(c.values, columns.Name{Fixed: field.Instance}) || slices.ContainsFunc(c.conditions.Programs, (*where.Program).Instanced)
+	return c.plan.Ordered || slices.Contains(c.values, columns.Name{Fixed: field.Instance}) ||
+		slices.ContainsFunc(c.conditions.Programs, (*where.Program).Instanced)
 }

@@ -100,7 +100,13 @@ func open(opts Options) (*Store, error) {
 	}
 	client := policy.ClientOptions{
 		Transport: newHTTPClient(s.transport),
-		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 200 * time.Millisecond, MaxRetryDelay: 3 * time.Second, TryTimeout: tryTimeout, ShouldRetry: shouldRetry},
+		Retry: policy.RetryOptions{
+			MaxRetries:    2,
+			RetryDelay:    200 * time.Millisecond,
+			MaxRetryDelay: 3 * time.Second,
+			TryTimeout:    tryTimeout,
+			ShouldRetry:   shouldRetry,
+		},
 		Telemetry: policy.TelemetryOptions{ApplicationID: "logstow"},
 	}
 	if cred.APIVersion != "" {
@@ -154,7 +160,13 @@ func newBlobs(f failures, opts policy.ClientOptions, log *slog.Logger) (*blobs, 
 		return nil, err
 	}
 	f.scrub = f.cred.scrubber(f.container)
-	return &blobs{container: client.NewContainerClient(f.container), signatures: f.cred.Signatures, name: f.container, fail: &f, log: log}, nil
+	return &blobs{
+		container:  client.NewContainerClient(f.container),
+		signatures: f.cred.Signatures,
+		name:       f.container,
+		fail:       &f,
+		log:        log,
+	}, nil
 }
 
 func newTableClient(cred Credential, opts policy.ClientOptions) (*aztables.ServiceClient, error) {

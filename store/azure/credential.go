@@ -131,7 +131,8 @@ func (c *Credential) choose(auth Auth) error {
 	case auth == AuthKey && !c.Key.Set():
 		return hint.Wrap(errors.New("auth key: no account key is given"), "set AZURE_STORAGE_KEY, or a connection string with AccountKey")
 	case auth == AuthSAS && !c.SAS.Set() && c.SASFile == "":
-		return hint.Wrap(errors.New("auth sas: no shared access signature is given"), "set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
+		return hint.Wrap(errors.New("auth sas: no shared access signature is given"),
+			"set AZURE_STORAGE_SAS_TOKEN_FILE or AZURE_STORAGE_SAS_TOKEN, or a connection string with SharedAccessSignature")
 	}
 	if auth == AuthSAS || auth.usesToken() {
 		c.Key = Secret{}

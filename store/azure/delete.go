@@ -219,7 +219,8 @@ func isUndecodable(ctx context.Context, err error) bool {
 	var network net.Error
 	var token *tokenError
 	var signature *signatureError
-	return ctx.Err() == nil && !errors.As(err, &response) && !errors.As(err, &network) && !errors.As(err, &token) && !errors.As(err, &signature)
+	return ctx.Err() == nil && !errors.As(err, &response) && !errors.As(err, &network) && !errors.As(err, &token) &&
+		!errors.As(err, &signature)
 }
 
 // noBatches reports whether an error means that batches are not supported: the request is invalid, or the
@@ -262,7 +263,8 @@ func (b *blobs) changeEach(ctx context.Context, refs []store.BlobRef, c change, 
 // exist.
 func (b *blobs) addFailed(ctx context.Context, name string, c change, cause error, failed *firstPerClass) error {
 	err := b.fail.wrap(ctx, c.action, blobObject(name), cause)
-	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) || c.skipCode != "" && bloberror.HasCode(cause, c.skipCode) {
+	if errors.Is(err, store.ErrNotFound) || bloberror.HasCode(cause, bloberror.ConditionNotMet) ||
+		c.skipCode != "" && bloberror.HasCode(cause, c.skipCode) {
 		return nil
 	}
 	failed.add(err)

@@ -87,7 +87,8 @@ func plainText(text []byte) bool {
 		}
 	}
 	// A carriage return is read as a newline; U+FFFE and U+FFFF are not allowed.
-	return utf8.Valid(text) && !bytes.ContainsRune(text, '\r') && !bytes.Contains(text, []byte("\xef\xbf\xbe")) && !bytes.Contains(text, []byte("\xef\xbf\xbf"))
+	return utf8.Valid(text) && !bytes.ContainsRune(text, '\r') && !bytes.Contains(text, []byte("\xef\xbf\xbe")) &&
+		!bytes.Contains(text, []byte("\xef\xbf\xbf"))
 }
 
 // maxDepth is the maximum nesting of elements; storage nests less.

@@ -72,7 +72,8 @@ func (f *failures) authenticationHint(a action, e *store.Error, header http.Head
 	}
 	switch {
 	case reportsClock(e.Err):
-		return fmt.Sprintf("this machine's clock is off by more than %d minutes, or a proxy delayed the request: check both", int(maxSkew.Minutes()))
+		return fmt.Sprintf("this machine's clock is off by more than %d minutes, or a proxy delayed the request: check both",
+			int(maxSkew.Minutes()))
 	case f.cred.Key.Set():
 		return f.keyHint()
 	case f.cred.signed() && a.onTables() && f.sasFields(a).Has("sr"):

@@ -24,10 +24,12 @@ func CheckContainer(name string) error {
 		ok = isLowerOrDigit(name[i]) || name[i] == '-'
 	}
 	if !ok {
-		return fmt.Errorf("container %q: a container's name is 3 to 63 lower-case letters, digits and single hyphens, starting and ending with a letter or digit", name)
+		return fmt.Errorf("container %q: a container's name is 3 to 63 lower-case letters, digits and single hyphens, starting and ending with a letter or digit",
+			name)
 	}
 	if raw, compacted := store.CutCompacted(name); compacted {
-		return fmt.Errorf("container %q: it is the one with the outputs of compaction, which is used with the container of the segments: name that one, probably %s", name, raw)
+		return fmt.Errorf("container %q: it is the one with the outputs of compaction, which is used with the container of the segments: name that one, probably %s",
+			name, raw)
 	}
 	return nil
 }

@@ -36,8 +36,11 @@ func (s *Store) MayCompact(ctx context.Context) (bool, error) {
 	object := blobObject(probeName) + " of container " + b.name
 	if err == nil {
 		return true, &store.Error{
-			Op: "probe", Object: object, Class: store.ErrUnusable, Err: errors.New("the condition If-Match was ignored, and the blob created"),
-			Hint: "delete the blob; a proxy in between may remove headers",
+			Op:     "probe",
+			Object: object,
+			Class:  store.ErrUnusable,
+			Err:    errors.New("the condition If-Match was ignored, and the blob created"),
+			Hint:   "delete the blob; a proxy in between may remove headers",
 		}
 	}
 	switch err = b.fail.wrap(ctx, createBlob, object, err); {

@@ -67,7 +67,8 @@ func newHTTPClient(transport http.RoundTripper) *http.Client {
 func shouldRetry(response *http.Response, err error) bool {
 	if err != nil {
 		var late net.Error
-		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) && (!errors.As(err, &late) || !late.Timeout())
+		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) &&
+			(!errors.As(err, &late) || !late.Timeout())
 	}
 	return runtime.HasStatusCode(response, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)

@@ -50,8 +50,10 @@ type Reader struct {
 func New(raw, compacted store.BlobReader, now func() time.Time) (rawReader, compactedReader *Reader) {
 	newReader := func(blobs store.BlobReader) *Reader {
 		return &Reader{
-			BlobReader: blobs, now: now,
-			blobs: listings[store.Blob]{all: map[string]*listing[store.Blob]{}}, prefixes: listings[string]{all: map[string]*listing[string]{}},
+			BlobReader: blobs,
+			now:        now,
+			blobs:      listings[store.Blob]{all: map[string]*listing[store.Blob]{}},
+			prefixes:   listings[string]{all: map[string]*listing[string]{}},
 		}
 	}
 	rawReader, compactedReader = newReader(raw), newReader(compacted)
@@ -145,7 +147,8 @@ func maxAge(ctx context.Context, prefix string, now time.Time) time.Duration {
 
 // List lists blobs, from an earlier listing if that is not too old.
 func (r *Reader) List(ctx context.Context, prefix string) iter.Seq2[[]store.Blob, error] {
-	return r.blobs.pages(ctx, prefix, maxAge(ctx, prefix, r.now()), r.now, func() iter.Seq2[[]store.Blob, error] { return r.BlobReader.List(ctx, prefix) })
+	return r.blobs.pages(ctx, prefix, maxAge(ctx, prefix, r.now()), r.now,
+		func() iter.Seq2[[]store.Blob, error] { return r.BlobReader.List(ctx, prefix) })
 }
 
 // ListPrefixes lists prefixes, from an earlier listing if that is not too old.

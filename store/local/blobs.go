@@ -136,7 +136,13 @@ func (b blobs) createFrom(ctx context.Context, name string, body io.Reader, opts
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", &store.Error{Op: "create", Object: name, Class: store.ErrUnavailable, Err: err, Hint: "the store's directory was removed concurrently"}
+		return "", &store.Error{
+			Op:     "create",
+			Object: name,
+			Class:  store.ErrUnavailable,
+			Err:    err,
+			Hint:   "the store's directory was removed concurrently",
+		}
 	}
 	if err != nil {
 		return "", b.db.classify(ctx, "create", name, err)

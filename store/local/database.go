@@ -142,8 +142,11 @@ func (d *database) checkPresent() error {
 		return err
 	}
 	return &store.Error{
-		Op: "write to", Object: dir, Class: store.ErrUnavailable, Err: errors.New("the directory is missing or empty, but segments were stored in it"),
-		Hint: "mount its file system or move the directory back; to begin an empty store, run: mkdir -p " + d.dir,
+		Op:     "write to",
+		Object: dir,
+		Class:  store.ErrUnavailable,
+		Err:    errors.New("the directory is missing or empty, but segments were stored in it"),
+		Hint:   "mount its file system or move the directory back; to begin an empty store, run: mkdir -p " + d.dir,
 	}
 }
 

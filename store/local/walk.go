@@ -193,7 +193,8 @@ func (b blobs) checkWriters(ctx context.Context, op string) error {
 	case info.Mode().Perm()&othersWrite != 0:
 		return &store.Error{
 			Op: op, Object: dir, Class: store.ErrUnusable,
-			Err:  fmt.Errorf("users other than its owner may write to it (mode %s): only shipper compact and shipper retain may", info.Mode().Perm()),
+			Err: fmt.Errorf("users other than its owner may write to it (mode %s): only shipper compact and shipper retain may",
+				info.Mode().Perm()),
 			Hint: "check that its files are those of shipper compact, then run: chmod -R go-w " + dir,
 		}
 	default:

@@ -70,7 +70,8 @@ func credential(getenv func(string) string, account string) (azure.Credential, e
 	if err == nil && cred.AccountName() != account {
 		err = &store.Error{
 			Op: "find", Object: "Azure credential", Class: store.ErrAccessDenied,
-			Err: fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING_%s is for account %s, not for %s", strings.ToUpper(account), cred.AccountName(), account),
+			Err: fmt.Errorf("AZURE_STORAGE_CONNECTION_STRING_%s is for account %s, not for %s", strings.ToUpper(account),
+				cred.AccountName(), account),
 		}
 	}
 	return cred, err

@@ -55,7 +55,12 @@ func Expand(ctx context.Context, spec string, opts Options) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, &store.Error{Op: "open", Object: spec, Class: store.ErrNoContainer, Err: errors.New("the account has no container of such a name")}
+		return nil, &store.Error{
+			Op:     "open",
+			Object: spec,
+			Class:  store.ErrNoContainer,
+			Err:    errors.New("the account has no container of such a name"),
+		}
 	}
 	return found, nil
 }

@@ -109,7 +109,8 @@ func CheckDir(dir string) error {
 		return nil
 	}
 	shown, _, _ := strings.Cut(dir, "?") // a signature may follow
-	return fmt.Errorf("%c at the start is not expanded here: write the whole path, or ${HOME}/… in the configuration file, or ./%s for a directory of this name", dir[0], shown)
+	return fmt.Errorf("%c at the start is not expanded here: write the whole path, or ${HOME}/… in the configuration file, or ./%s for a directory of this name",
+		dir[0], shown)
 }
 
 // Destination splits the name of a place for files that are no store, such as a table: a directory, or azblob://CONTAINER/PREFIX, with
@@ -200,7 +201,13 @@ func openAzure(ctx context.Context, n location, opts Options) (store.Store, erro
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", shown, err)
 	}
-	s, err := azure.Open(ctx, azure.Options{Container: n.container, Name: shown, Credential: cred, Log: opts.Log, CAFile: getenv(CAFileEnv)})
+	s, err := azure.Open(ctx, azure.Options{
+		Container:  n.container,
+		Name:       shown,
+		Credential: cred,
+		Log:        opts.Log,
+		CAFile:     getenv(CAFileEnv),
+	})
 	if err != nil {
 		return nil, err // not s, which would be an interface around nil
 	}

@@ -7,7 +7,8 @@ func (b *suite) benchColumns(kind string) error {
 	if kind != "json" {
 		return nil
 	}
-	compact := b.command("shipper", "compact", "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--columns", "duration_ms,bytes,user")
+	compact := b.command("shipper", "compact", "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--columns",
+		"duration_ms,bytes,user")
 	compacted, err := compact.run()
 	if err != nil {
 		return err

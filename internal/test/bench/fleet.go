@@ -85,20 +85,23 @@ func benchFleet(ctx context.Context, segments, runs int) (err error) {
 // compact runs shipper compact and prints what it took.
 func (b *suite) compact(ctx context.Context, connection string) error {
 	began := time.Now()
-	compact := exec.CommandContext(ctx, filepath.Join(b.dir, "shipper"), "compact", "--store", b.store, "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--from", from, "--to", to)
+	compact := exec.CommandContext(ctx, filepath.Join(b.dir, "shipper"), "compact", "--store", b.store, "--after", "0s",
+		"--grace", "0s", "--max-age", "3650d", "--from", from, "--to", to)
 	compact.Env = append(os.Environ(), "AZURE_STORAGE_CONNECTION_STRING="+connection)
 	out, err := compact.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("shipper compact: %w\n%s", err, out)
 	}
-	fmt.Printf("  %.1f s, %.1f CPU s: %s", time.Since(began).Seconds(), (compact.ProcessState.UserTime() + compact.ProcessState.SystemTime()).Seconds(), out)
+	fmt.Printf("  %.1f s, %.1f CPU s: %s", time.Since(began).Seconds(),
+		(compact.ProcessState.UserTime() + compact.ProcessState.SystemTime()).Seconds(), out)
 	return nil
 }
 
 // fleetQueries measures queries of the fleet, each without a cache.
 func (b *suite) fleetQueries(when, connection string) error {
 	within := func(from, to string, args ...string) *command {
-		c := b.command("logq", append([]string{"query", "-s", fleetService, "--from", from, "--to", to, "--no-cache", "--explain", "-o", "json"}, args...)...)
+		c := b.command("logq",
+			append([]string{"query", "-s", fleetService, "--from", from, "--to", to, "--no-cache", "--explain", "-o", "json"}, args...)...)
 		c.store, c.env = b.store, []string{"AZURE_STORAGE_CONNECTION_STRING=" + connection}
 		return c
 	}

@@ -230,7 +230,8 @@ func (b *suite) benchReading() error {
 		return c
 	}
 	ship := func(args ...string) *command {
-		return clean(b.command("shipper", append([]string{"run", "--once", "--service", "bench", "--buffer-dir", buffer, b.input}, args...)...))
+		return clean(b.command("shipper",
+			append([]string{"run", "--once", "--service", "bench", "--buffer-dir", buffer, b.input}, args...)...))
 	}
 	names := []string{"copy lines, nothing looked for", "copy pieces of 256 KiB", "shipper run --once", "shipper run --once --multiline auto", "shipper run --once --redact all"}
 	_, err := b.compare("copy lines", names,
@@ -267,7 +268,11 @@ func (b *suite) benchQueries(kind string) error {
 	}
 	if _, err := exec.LookPath("zstd"); err == nil {
 		names = append(names, "zstd -dc | grep -F PATTERN")
-		commands = append(commands, &command{suite: b, path: "sh", args: append([]string{"-c", `p=$1; shift; zstd -dc "$@" | grep -F -e "$p"`, "sh", pattern}, segments...)})
+		commands = append(commands, &command{
+			suite: b,
+			path:  "sh",
+			args:  append([]string{"-c", `p=$1; shift; zstd -dc "$@" | grep -F -e "$p"`, "sh", pattern}, segments...),
+		})
 	}
 	_, err = b.compare("decompress alone", names, commands...)
 	return err

@@ -28,16 +28,28 @@ type question struct {
 
 func questions() []question {
 	return []question{
-		{name: "one line of all, by an identifier", logsql: `note:"` + loggen.Needle + `"`, args: []string{"query", "-o", "raw", loggen.Needle}},
+		{
+			name:   "one line of all, by an identifier",
+			logsql: `note:"` + loggen.Needle + `"`,
+			args:   []string{"query", "-o", "raw", loggen.Needle},
+		},
 		{
 			name: "errors of two minutes, printed", logsql: `_time:[2026-11-20T15:06:00Z, 2026-11-20T15:08:00Z) {level="ERROR"}`,
 			args: []string{"query", "-l", "error", "-o", "raw", "--from", "2026-11-20T15:06:00Z", "--to", "2026-11-20T15:08:00Z"},
 		},
 		{name: "newest 100", logsql: `*`, limit: "100", args: []string{"query", "--newest", "-n", "100", "-o", "raw"}},
-		{name: "substring, 8% of the lines, printed", logsql: `"connection reset"`, args: []string{"query", "-o", "raw", "connection reset"}},
+		{
+			name:   "substring, 8% of the lines, printed",
+			logsql: `"connection reset"`,
+			args:   []string{"query", "-o", "raw", "connection reset"},
+		},
 		{name: "all lines, printed", logsql: `*`, args: []string{"query", "-o", "raw"}},
 		{name: "count by level", logsql: `* | stats by (level) count()`, args: []string{"stats", "--by", "level"}},
-		{name: "count of status >= 500", logsql: `status:>=500 | stats count()`, args: []string{"query", "--count", "--where", "status >= 500"}},
+		{
+			name:   "count of status >= 500",
+			logsql: `status:>=500 | stats count()`,
+			args:   []string{"query", "--count", "--where", "status >= 500"},
+		},
 		{name: "count by method", logsql: `* | stats by (method) count()`, args: []string{"stats", "--by", "method"}},
 		{
 			name: "p99 of the duration by method", logsql: `* | stats by (method) quantile(0.99, duration_ms)`,
@@ -47,7 +59,11 @@ func questions() []question {
 			name: "mean and maximum of the duration by status", logsql: `* | stats by (status) avg(duration_ms), max(duration_ms)`,
 			args: []string{"stats", "--by", "status", "--compute", "avg(duration_ms), max(duration_ms)"},
 		},
-		{name: "the 20 slowest", logsql: `* | sort by (duration_ms desc) limit 20`, args: []string{"query", "-o", "raw", "--sort", "duration_ms desc", "-n", "20"}},
+		{
+			name:   "the 20 slowest",
+			logsql: `* | sort by (duration_ms desc) limit 20`,
+			args:   []string{"query", "-o", "raw", "--sort", "duration_ms desc", "-n", "20"},
+		},
 		{name: "distinct users", logsql: `* | stats count_uniq(user)`, args: []string{"stats", "--compute", "distinct(user)"}},
 		{name: "the 10 most frequent users", logsql: `* | top 10 by (user)`, args: []string{"stats", "--by", "user", "-n", "10"}},
 	}
@@ -65,7 +81,8 @@ func (b *suite) benchPeer(program string) error {
 	if err := os.CopyFS(compacted.store, os.DirFS(plain)); err != nil {
 		return err
 	}
-	r, err := compacted.command("shipper", "compact", "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--columns", "duration_ms,bytes,user").run()
+	r, err := compacted.command("shipper", "compact", "--after", "0s", "--grace", "0s", "--max-age", "3650d", "--columns",
+		"duration_ms,bytes,user").run()
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func (b *suite) benchQL(kind string) error {
 		commands   [2]*command
 	}{
 		{"query --count PATTERN", "ql count_over_time |= PATTERN", [2]*command{
-			logq("query", "--count", "--substring", "connection reset"), ql(`count_over_time({service_name="bench"} |= "connection reset" [1h])`),
+			logq("query", "--count", "--substring", "connection reset"),
+			ql(`count_over_time({service_name="bench"} |= "connection reset" [1h])`),
 		}},
 		{"stats --by status", "ql sum by (status), | json", [2]*command{
 			logq("stats", "--by", "status"), ql(`sum by (status) (count_over_time({service_name="bench"} | json [1h]))`),
@@ -51,7 +52,8 @@ func (b *suite) benchQL(kind string) error {
 			logq("query", "--where", "duration_ms > 490", "-o", "raw"), ql(`{service_name="bench"} | json | duration_ms > 490`),
 		}},
 		{"query --count --where status", "ql count_over_time, | json | status", [2]*command{
-			logq("query", "--count", "--where", "status >= 500"), ql(`sum(count_over_time({service_name="bench"} | json | status >= 500 [1h]))`),
+			logq("query", "--count", "--where", "status >= 500"),
+			ql(`sum(count_over_time({service_name="bench"} | json | status >= 500 [1h]))`),
 		}},
 	} {
 		if _, err := b.compare(pair.base, []string{pair.base, pair.name}, pair.commands[0], pair.commands[1]); err != nil {
@@ -86,7 +88,8 @@ func (b *suite) benchServer(process *command) error {
 		name string
 		wall time.Duration
 	}{{"first request", median(first)}, {"later request", median(later)}} {
-		fmt.Printf("%-44s %8s %8.3f %9s %8.2f   wall time of logq\n", "newest 100: "+of.name+" of logq serve", "", of.wall.Seconds(), "", of.wall.Seconds()/base.wall.Seconds())
+		fmt.Printf("%-44s %8s %8.3f %9s %8.2f   wall time of logq\n", "newest 100: "+of.name+" of logq serve", "",
+			of.wall.Seconds(), "", of.wall.Seconds()/base.wall.Seconds())
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ const width = 80
 // placeholders are the names of values in the help.
 func placeholders() []string {
 	return []string{
-		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "FUNCTION", "GLOB", "ID", "ITEM", "KEY", "KIND", "LAYOUT", "LEVEL", "LIST", "MODE",
+		"ADDRESS", "CLASS", "CLASS=DURATION", "DIR", "DOLLARS", "DURATION", "EXPR", "FILE", "FORMAT", "FUNCTION", "GLOB", "ID",
+		"ITEM", "KEY", "KIND", "LAYOUT", "LEVEL", "LIST", "MODE",
 		"N", "NAME", "PARSER", "REGEXP", "SHARE", "SIZE", "STORE", "TABLE", "TEMPLATE", "TEXT", "TIME", "ZONE",
 	}
 }

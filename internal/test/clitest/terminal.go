@@ -42,7 +42,8 @@ func (p Picture) Check(t *testing.T, dir string, update bool) {
 			t.Errorf("%s: %d columns on a terminal of %d: %s", p.Line, n, p.Columns, plain)
 		}
 	}
-	got := fmt.Sprintf("$ %s\n%s%sstatus %d\n", p.Line, behind("> ", p.Stdout), behind("! ", progressLine.ReplaceAllString(p.Stderr, "")), p.Status)
+	got := fmt.Sprintf("$ %s\n%s%sstatus %d\n", p.Line, behind("> ", p.Stdout),
+		behind("! ", progressLine.ReplaceAllString(p.Stderr, "")), p.Status)
 	path := filepath.Join(dir, fmt.Sprintf("%s.%d", p.Name, p.Columns))
 	if update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {

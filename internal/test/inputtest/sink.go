@@ -30,7 +30,8 @@ func (r Record) String() string {
 	if len(attributes) > 0 {
 		attributes = append(slices.Clip(attributes), ' ')
 	}
-	return fmt.Sprintf("%s %s %s [%s] %s%s", r.Service, time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano), r.Level, r.Source, attributes, r.Message)
+	return fmt.Sprintf("%s %s %s [%s] %s%s", r.Service, time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano), r.Level, r.Source,
+		attributes, r.Message)
 }
 
 // Messages are the messages of records.

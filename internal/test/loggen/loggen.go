@@ -144,7 +144,8 @@ func (g *generator) nginx(b []byte, now time.Time) []byte {
 	b = append(b, [...]string{"GET", "GET", "GET", "POST"}[g.rnd.IntN(4)]...)
 	b = append(b, " /api/v1/"...)
 	b = append(b, [...]string{"orders", "users", "payments", "search", "carts", "catalog/items"}[g.rnd.IntN(6)]...)
-	b = fmt.Appendf(b, "/%d?page=%d HTTP/1.1\" %d %d \"https://shop.example/", g.rnd.IntN(1_000_000), g.rnd.IntN(20), status, g.rnd.IntN(100_000))
+	b = fmt.Appendf(b, "/%d?page=%d HTTP/1.1\" %d %d \"https://shop.example/", g.rnd.IntN(1_000_000), g.rnd.IntN(20), status,
+		g.rnd.IntN(100_000))
 	b = append(b, [...]string{"", "cart", "checkout"}[g.rnd.IntN(3)]...)
 	b = append(b, "\" \""...)
 	b = append(b, [...]string{

@@ -54,7 +54,8 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]Fault, error) 
 
 // list runs go list, which also compiles what the packages import.
 func list(ctx context.Context, dir string, patterns []string) (all []listed, err error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
+	cmd := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	out, err := cmd.Output()

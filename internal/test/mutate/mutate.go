@@ -188,7 +188,8 @@ func (f *finder) exchange(n *ast.CallExpr) {
 // results adds returns of false for true, and of no error. Constants beside an error or
 // beside false are not looked at by callers.
 func (f *finder) results(n *ast.ReturnStmt) {
-	if last := len(n.Results) - 1; last > 0 && (f.text(n.Results[last]) == "false" || f.text(n.Results[last]) != "nil" && f.isError(n.Results[last])) {
+	if last := len(n.Results) - 1; last > 0 &&
+		(f.text(n.Results[last]) == "false" || f.text(n.Results[last]) != "nil" && f.isError(n.Results[last])) {
 		for _, r := range n.Results[:last] {
 			f.unused[r] = true
 		}

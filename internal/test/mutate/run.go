@@ -127,7 +127,8 @@ func (r *Runner) test(ctx context.Context, overlay string, args ...string) ([]by
 	if timeout == 0 {
 		timeout = 2 * time.Minute
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", timeout.String()}, args...)...)
+	cmd := exec.CommandContext(ctx, "go",
+		append([]string{"test", "-vet=off", "-count=1", "-failfast", "-timeout", timeout.String()}, args...)...)
 	cmd.Dir, cmd.WaitDelay, cmd.Env = r.Dir, 10*time.Second, append(os.Environ(), r.Env...)
 	if overlay != "" {
 		cmd.Env = append(cmd.Env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)

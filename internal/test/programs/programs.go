@@ -54,7 +54,8 @@ func build(tag string, packages []string) (dir string, err error) {
 		return "", fmt.Errorf("build %q: lock %s: %w", packages, dir, err)
 	}
 	defer unlock()
-	cmd := exec.Command("go", append([]string{"build", "-tags", tag, "-ldflags", "-s -w", "-o", dir + string(filepath.Separator)}, packages...)...)
+	cmd := exec.Command("go",
+		append([]string{"build", "-tags", tag, "-ldflags", "-s -w", "-o", dir + string(filepath.Separator)}, packages...)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %q: %w\n%s", packages, err, out)

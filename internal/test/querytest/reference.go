@@ -34,7 +34,8 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 	if r.Time < sel.From.UnixNano() || r.Time >= sel.To.UnixNano() || !sel.Levels.Has(r.Level) {
 		return false
 	}
-	if len(sel.Sources) > 0 && !slices.ContainsFunc(sel.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, r.Source) }) {
+	if len(sel.Sources) > 0 &&
+		!slices.ContainsFunc(sel.Sources, func(glob string) bool { return doublestar.MatchUnvalidated(glob, r.Source) }) {
 		return false
 	}
 	fold := func(s string) string {
@@ -96,7 +97,8 @@ func MatchesSlowly(t testing.TB, sel *match.Selection, instance string, r record
 		for i := range parts {
 			parts[i] = regexp.QuoteMeta(parts[i])
 		}
-		text := strings.Join(strings.FieldsFunc(string(patterns.Text(r.Message)), func(c rune) bool { return strings.ContainsRune(" \t\n\v\f\r", c) }), " ")
+		text := strings.Join(strings.FieldsFunc(string(patterns.Text(r.Message)),
+			func(c rune) bool { return strings.ContainsRune(" \t\n\v\f\r", c) }), " ")
 		if !regexp.MustCompile("(?s)^(?:" + strings.Join(parts, ".*") + ")$").MatchString(text) {
 			return false
 		}

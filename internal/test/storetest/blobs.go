@@ -338,7 +338,8 @@ func createRace(t *testing.T, open Opener) {
 			t.Errorf("%s was won by %v", blob.Name, won)
 			continue
 		}
-		if body := readAll(t, b, blob.Name, len(won[0].racer)); body != won[0].racer || metadata(blob)["racer"] != body || blob.ETag != won[0].etag {
+		if body := readAll(t, b, blob.Name, len(won[0].racer)); body != won[0].racer || metadata(blob)["racer"] != body ||
+			blob.ETag != won[0].etag {
 			t.Errorf("%s was won by %v but holds %q and is listed as %+v", blob.Name, won[0], body, blob)
 		}
 	}

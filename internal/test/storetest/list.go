@@ -77,7 +77,8 @@ func listPages(t *testing.T, open Opener) {
 func listOrder(t *testing.T, open Opener) {
 	b := openNew(t, open).Blobs()
 	want := []string{
-		"A/z", "Z", "a b/x", "a!", "a-b/1", "a-b/2", "a.log", "a/1", "a/10", "a/2", "a/b/c", "a0/x", "a0a", "aa/x", "b", "b-1/x", "z/z", "~", "é/x",
+		"A/z", "Z", "a b/x", "a!", "a-b/1", "a-b/2", "a.log", "a/1", "a/10", "a/2", "a/b/c", "a0/x", "a0a", "aa/x", "b",
+		"b-1/x", "z/z", "~", "é/x",
 	}
 	slices.Sort(want)
 	shuffled := slices.Clone(want)

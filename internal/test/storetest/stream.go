@@ -17,7 +17,8 @@ func createFrom(t *testing.T, open Opener) {
 		t.Error("no store.Streamer")
 	}
 	body := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
-	tag, err := store.CreateFrom(t.Context(), b, "a/b", bytes.NewReader(body), int64(len(body)), store.CreateOptions{Metadata: map[string]string{"k": "v"}})
+	tag, err := store.CreateFrom(t.Context(), b, "a/b", bytes.NewReader(body), int64(len(body)),
+		store.CreateOptions{Metadata: map[string]string{"k": "v"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -307,7 +307,8 @@ func upsertKeys(t *testing.T, open Opener) {
 	s := openNew(t, open)
 	table := createTable(t, s)
 	odd := []string{
-		"queue|0a", "7999999999999999999_1800_000001", "a b", "it's", "''", "a+b&c=d", "100%", "%41", "ü日本", "a.b-c_d~e", "(x)", "a,b;c:d", "$x@!*", `"q"`,
+		"queue|0a", "7999999999999999999_1800_000001", "a b", "it's", "''", "a+b&c=d", "100%", "%41", "ü日本", "a.b-c_d~e",
+		"(x)", "a,b;c:d", "$x@!*", `"q"`,
 		strings.Repeat("k", store.MaxKeySize/2),
 	}
 	slices.Sort(odd)
@@ -319,7 +320,9 @@ func upsertKeys(t *testing.T, open Opener) {
 		upsert(t, s, table, entities...)
 	}
 	for _, partition := range odd {
-		got := collect(t, s.Tables().Query(t.Context(), table, store.Query{Partition: partition, Columns: []store.Column{{Name: "Self", Kind: store.String}}}))
+		got := collect(t,
+			s.Tables().Query(t.Context(), table,
+				store.Query{Partition: partition, Columns: []store.Column{{Name: "Self", Kind: store.String}}}))
 		if len(got) != len(odd) {
 			t.Fatalf("partition %q has %d entities", partition, len(got))
 		}

@@ -42,9 +42,14 @@ func New(t testing.TB) *PKI {
 	p.Pool.AddCert(ca)
 	for i, name := range []string{"server", "client"} {
 		p.issue(t, name, &x509.Certificate{
-			SerialNumber: big.NewInt(int64(i + 2)), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost", "storage.test"},
-			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+			SerialNumber: big.NewInt(int64(i + 2)),
+			Subject:      pkix.Name{CommonName: "localhost"},
+			DNSNames:     []string{"localhost", "storage.test"},
+			IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+			NotBefore:    time.Now().Add(-time.Hour),
+			NotAfter:     time.Now().Add(time.Hour),
+			KeyUsage:     x509.KeyUsageDigitalSignature,
+			ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		}, ca, key)
 	}
 	var err error

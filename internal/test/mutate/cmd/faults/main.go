@@ -42,7 +42,8 @@ var errSurvived = errors.New("faults survived") //nolint:gochecknoglobals // a s
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	number := flags.Int("n", 20, "number of faults that compile")
-	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the choice; the same seed chooses the same faults in the same code")
+	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()),
+		"seed of the choice; the same seed chooses the same faults in the same code")
 	tests := flags.String("tests", "", "further packages whose tests run, separated by blanks")
 	files := flags.String("files", "", "regular expression that the path of the file matches")
 	levels := flags.Bool("levels", false, "tell what only make full catches")
