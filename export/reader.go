@@ -64,7 +64,8 @@ func (u *reader) fail(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrRange), errors.Is(err, segment.ErrUnsupported), segment.IsDamage(err), errors.Is(err, store.ErrInvalid):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrRange), errors.Is(err, store.ErrInvalid),
+		errors.Is(err, segment.ErrUnsupported), segment.IsDamage(err):
 		return &unitError{u.unit, err}
 	}
 	return fmt.Errorf("cannot read %s: %w", u.unit.Name, err)

@@ -14,7 +14,9 @@ import (
 // PatternsOf counts the matches of a plan by the shape of their message. newWanted makes, for each worker, what reports whether a match
 // counts; if it is nil, all do. newCounter makes a counter for each worker; one of them is returned with all counts. The limit does not
 // apply.
-func (q *Query) PatternsOf(ctx context.Context, p *Plan, newWanted func() func(*Match) bool, newCounter func() *patterns.Counter) (counted *patterns.Counter, err error) {
+func (q *Query) PatternsOf(
+	ctx context.Context, p *Plan, newWanted func() func(*Match) bool, newCounter func() *patterns.Counter,
+) (counted *patterns.Counter, err error) {
 	err = q.step(ctx, p, 0, func(ctx context.Context, s *merge.Scheduler, segments []*Segment) error {
 		common := &commonCounter{all: newCounter(), newCounter: newCounter}
 		counted = common.all

@@ -106,7 +106,9 @@ func (u *Uploader) createBlob(ctx context.Context, d *destination, b *buffer.Bat
 // create tries one name until its outcome is known: created (by this call or an earlier one), or
 // taken by another batch. tried is set if an earlier create of this batch under this name may have
 // been applied.
-func (u *Uploader) create(ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool) (etag string, taken bool, err error) {
+func (u *Uploader) create(
+	ctx context.Context, d *destination, b *buffer.Batch, body []byte, name blobnaming.Name, tried bool,
+) (etag string, taken bool, err error) {
 	opts := store.CreateOptions{Metadata: b.Meta.Encode(), ContentType: contentType, ContentEncoding: contentEncoding, Tier: store.Hot}
 	err = u.retry(ctx, &d.blobOutage, u.retryFor(b, d.name), func() error {
 		request, err := d.limit.Acquire(ctx)

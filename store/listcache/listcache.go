@@ -194,7 +194,9 @@ func (l *listing[T]) fresh(now time.Time, recent time.Duration) bool {
 }
 
 // pages yields the pages of a listing: of one that is kept, of one in progress after waiting for it, or of a new one.
-func (ls *listings[T]) pages(ctx context.Context, prefix string, recent time.Duration, now func() time.Time, list func() iter.Seq2[[]T, error]) iter.Seq2[[]T, error] {
+func (ls *listings[T]) pages(
+	ctx context.Context, prefix string, recent time.Duration, now func() time.Time, list func() iter.Seq2[[]T, error],
+) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		for {
 			l, mine := ls.find(prefix, now(), recent)
