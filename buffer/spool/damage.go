@@ -76,6 +76,11 @@ func (s *Spool) handleDamage(report wal.Report) error {
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("cannot quarantine a damaged log file: %w", err)
 		}
+		if d.Foreign {
+			if err := s.opts.FS.Remove(d.Path); err != nil {
+				return fmt.Errorf("cannot quarantine a file that is not part of the log: %w", err)
+			}
+		}
 	}
 	for _, l := range report.Losses {
 		if l.Reread > 0 {
@@ -113,6 +118,8 @@ func damageText(d wal.Damage) string {
 		return "a log file is missing: records may be lost or stored twice"
 	case d.Missing:
 		return "a log file is missing"
+	case d.Foreign:
+		return "a file with the name of a log file does not follow the others and has no intact entry: it is not part of the log, and is quarantined"
 	case d.Unknown:
 		return "a log file is damaged, and its copy does not cover the damage: records may be lost or stored twice; the file is in quarantine"
 	}
@@ -140,8 +147,11 @@ func damageLines(report wal.Report, dir string, damaged []string) (all []string)
 			continue
 		}
 		text := "damaged"
-		if d.Missing {
+		switch {
+		case d.Missing:
 			text = "missing"
+		case d.Foreign:
+			text = "not part of the log"
 		}
 		if d.Unknown {
 			text += ": records may be lost or stored twice"

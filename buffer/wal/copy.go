@@ -129,13 +129,14 @@ func (c *copyFile) logFailed(err error) {
 }
 
 // readCopy reads the intact entries of a log file's copy, in order, and the number of bytes
-// of the log file that were durable according to them. A missing copy has no entries.
+// of the log file that were durable according to them. The entries are nil only if there is no copy.
 func (d directory) readCopy(f *logFile) (all []copyEntry, durable int64, err error) {
 	data, err := d.readFile(d.copyPath(f.seq))
 	if err != nil || data == nil {
 		return nil, 0, err
 	}
 	found, durable := frames(data, copyMagic, f.seed)
+	all = []copyEntry{}
 	end := int64(0)
 	for _, next := range found {
 		entry, err := decode(next.payload)

@@ -81,7 +81,11 @@ func (d directory) list(clean bool) (all []*logFile, err error) {
 			stem = strings.TrimSuffix(info.Name, suffix)
 		}
 		n, err := strconv.ParseUint(stem, 16, 64)
-		if err != nil || n == 0 {
+		path := d.logPath(n)
+		if isCopy {
+			path = d.copyPath(n)
+		}
+		if err != nil || n == 0 || info.Name != filepath.Base(path) {
 			continue // not a file of the log
 		}
 		f := files[n]

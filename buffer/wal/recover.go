@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -29,6 +30,8 @@ type Damage struct {
 	Missing bool
 	// Unknown is set if the copy does not cover the damage, so that any records may be lost.
 	Unknown bool
+	// Foreign is set if the file is not part of the log.
+	Foreign bool
 }
 
 // Loss is how the damage of a log file affects its records, according to its copy. Records
@@ -79,6 +82,9 @@ type lostEntry struct {
 // ends, the error is its cause.
 func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, error) {
 	r := &recovery{l: l, unsuperseded: map[string][]*lostEntry{}}
+	if err := r.leaveOutForeign(); err != nil {
+		return r.report, err
+	}
 	for i, f := range l.files {
 		if ctx.Err() != nil {
 			return r.report, context.Cause(ctx)
@@ -119,6 +125,37 @@ func (l *Log) recover(ctx context.Context, sealed Sealed, change bool) (Report, 
 	return r.report, nil
 }
 
+// leaveOutForeign leaves out files that are not part of the log: they do not follow the file before, and neither they nor their
+// copies have an intact entry. They say nothing about lost entries, and the next file must not follow them.
+func (r *recovery) leaveOutForeign() error {
+	l := r.l
+	var own []*logFile
+	for _, f := range l.files {
+		if n := len(own); n > 0 && f.seq != own[n-1].seq+1 || f.seq == math.MaxUint64 {
+			copies, _, err := l.dir.readCopy(f)
+			if err != nil {
+				return err
+			}
+			data, err := l.dir.readFile(f.path)
+			if err != nil {
+				return err
+			}
+			if found, _ := frames(data, magic, f.seed); len(found)+len(copies) == 0 {
+				if data != nil {
+					r.report.Damage = append(r.report.Damage, Damage{Path: f.path, Lost: f.size, Foreign: true})
+				}
+				if copies != nil {
+					r.report.Damage = append(r.report.Damage, Damage{Path: l.dir.copyPath(f.seq), Lost: f.copySize, Foreign: true})
+				}
+				continue
+			}
+		}
+		own = append(own, f)
+	}
+	l.files = own
+	return nil
+}
+
 // read applies the entries of a log file and its copy. In the last file, damage behind the
 // bytes that are known to have been durable is a torn write of a crash. The torn write and
 // what follows it were never acknowledged: they are truncated, and the inputs read those
@@ -132,7 +169,7 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 	if err != nil {
 		return err
 	}
-	if data == nil && copies == nil { // removed meanwhile
+	if data == nil && copies == nil { // removed meanwhile: an existing copy without intact entries is not nil
 		f.missing = true
 		return nil
 	}
@@ -164,7 +201,7 @@ func (r *recovery) read(f *logFile, last, change bool) error {
 		end = max(end, copies[n-1].end())
 	}
 	if !last {
-		if end = max(end, size); at < end {
+		if end = max(end, size, durable); at < end {
 			r.readGap(f, copies, at, end)
 		}
 		return nil
