@@ -1,13 +1,13 @@
 package httpserver
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	//nolint:depguard // what senders compressed has to be taken apart here, not in segments
 	"github.com/klauspost/compress/zstd"
@@ -147,5 +147,14 @@ func Public(err error) string {
 	return Text(err)
 }
 
+// maxText is the maximum length of the text of an error, in bytes: a decoder may quote a value of many MiB.
+const maxText = 1 << 10
+
 // Text returns the text of an error that a client may see.
-func Text(err error) string { return string(bytes.ToValidUTF8([]byte(err.Error()), []byte("?"))) }
+func Text(err error) string {
+	text := err.Error()
+	if len(text) > maxText {
+		text = text[:maxText] + "…"
+	}
+	return strings.ToValidUTF8(text, "?")
+}

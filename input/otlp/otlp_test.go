@@ -274,6 +274,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A response does not quote a value of many MiB.
+func TestErrorOfLargeValue(t *testing.T) {
+	t.Parallel()
+	body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"` + strings.Repeat("9", 1<<20) + `"}]}]}]}`
+	r := post(t, serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.NewSink()}}), "application/json", "", []byte(body))
+	if r.Status != http.StatusBadRequest || len(r.Body) > 4<<10 || !strings.Contains(string(r.Body), "timeUnixNano") {
+		t.Errorf("status %d, %d bytes: %.200s", r.Status, len(r.Body), r.Body)
+	}
+}
+
 func TestPartialSuccess(t *testing.T) {
 	t.Parallel()
 	s := inputtest.NewSink()
