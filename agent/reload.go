@@ -33,7 +33,7 @@ func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error
 			case <-ctx.Done():
 				return
 			}
-			if !p.passOn(ctx, read) {
+			if !p.passOn(ctx, read, received) {
 				return
 			}
 		}
@@ -45,30 +45,35 @@ func (p *pipeline) awaitReload(ctx context.Context, read func() (Settings, error
 	}
 }
 
-// passOn reads settings and passes them on; ok is false if ctx ended before. A read may hang, such as that of a named pipe: it does not
-// delay the end of the process.
-func (p *pipeline) passOn(ctx context.Context, read func() (Settings, error)) (ok bool) {
-	next, failed := make(chan Settings, 1), make(chan error, 1)
-	go func() {
-		if s, err := read(); err != nil {
-			failed <- err
-		} else {
-			next <- s
-		}
-	}()
-	select {
-	case err := <-failed:
-		p.log.Error("reload rejected; keeping the old configuration", "error", err)
-		return true
-	case s := <-next:
+// passOn reads settings and passes them on; ok is false if ctx ended before. A read may hang, such as that of a named pipe: it delays
+// neither the end of the process nor the next reload, which reads again.
+func (p *pipeline) passOn(ctx context.Context, read func() (Settings, error), again <-chan os.Signal) (ok bool) {
+	for {
+		next, failed := make(chan Settings, 1), make(chan error, 1)
+		go func() {
+			if s, err := read(); err != nil {
+				failed <- err
+			} else {
+				next <- s
+			}
+		}()
 		select {
-		case p.reloads <- s:
+		case <-again:
+			p.log.Warn("reload requested while the configuration was being read: reading it again")
+			continue
+		case err := <-failed:
+			p.log.Error("reload rejected; keeping the old configuration", "error", err)
 			return true
+		case s := <-next:
+			select {
+			case p.reloads <- s:
+				return true
+			case <-ctx.Done():
+			}
 		case <-ctx.Done():
 		}
-	case <-ctx.Done():
+		return false
 	}
-	return false
 }
 
 // reload applies new settings. If they cannot be applied, the old settings remain in use.
