@@ -115,21 +115,7 @@ func incompressible(t *testing.T) (all []flood) {
 // send sends a payload and waits for what the input makes of it. A refusal is an answer too.
 func (f *flood) send(ctx context.Context, address string) error {
 	if f.input == "--http" {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+f.path, bytes.NewReader(f.body))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("Content-Type", f.kind)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		_, err = io.Copy(io.Discard, answer.Body)
-		if answer.StatusCode/100 != 2 && answer.StatusCode != 413 && answer.StatusCode != 429 && answer.StatusCode != 503 {
-			return fmt.Errorf("status %d", answer.StatusCode)
-		}
-		return err
+		return f.sendBy(ctx, http.DefaultClient, address)
 	}
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -141,6 +127,25 @@ func (f *flood) send(ctx context.Context, address string) error {
 	}
 	_, _ = io.Copy(io.Discard, c) // a connection that is closed is the answer of these
 	return nil
+}
+
+// sendBy is send of a client.
+func (f *flood) sendBy(ctx context.Context, client *http.Client, address string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+f.path, bytes.NewReader(f.body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", f.kind)
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	if answer.StatusCode/100 != 2 && answer.StatusCode != 413 && answer.StatusCode != 429 && answer.StatusCode != 503 {
+		return fmt.Errorf("status %d", answer.StatusCode)
+	}
+	return err
 }
 
 // Whatever senders send, one at a time or several, to one input or to all of them, a
@@ -198,6 +203,32 @@ func TestLongReceiveMemory(t *testing.T) {
 	}
 	together.Wait()
 	checkPeak(t, "all at once", memoryPeak(p.cmd.Process.Pid), promised)
+}
+
+// As many connections of HTTP/2 as are accepted, each with a large request, take no more.
+func TestStreamsMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("peak memory is read from /proc")
+	}
+	effort.Need(t, effort.Full, "sends two GiB")
+	r := newRig(t, false)
+	p := r.start(plain(), nil, "run", "--store", r.store, "--service", "flood", "--buffer-dir", r.buffer, "--http", "127.0.0.1:0")
+	address := p.address(t, `listening","input":"http`)
+	body := bytes.Repeat([]byte("a line of a large request\n"), 160_000)
+	var together sync.WaitGroup
+	for range 500 {
+		together.Go(func() {
+			transport := &http.Transport{Protocols: new(http.Protocols)}
+			transport.Protocols.SetUnencryptedHTTP2(true)
+			defer transport.CloseIdleConnections()
+			f := flood{path: "/v1/lines", input: "--http", body: body}
+			if err := f.sendBy(t.Context(), &http.Client{Transport: transport}, address); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	together.Wait()
+	checkPeak(t, "streams", memoryPeak(p.cmd.Process.Pid), promised)
 }
 
 // resetPeak makes the kernel measure a process's peak memory from now on.

@@ -18,7 +18,7 @@ const (
 	drainTime  = 10 * time.Second
 	drainIdle  = 2 * time.Second
 	// drainBuffer is the size of a read in bytes.
-	drainBuffer = 32 << 10
+	drainBuffer = 8 << 10
 	// shutdownReadTimeout is how long a body may take to arrive after shutdown has begun. It is short
 	// enough for a response within grace.
 	shutdownReadTimeout = 2 * time.Second

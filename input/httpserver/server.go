@@ -38,8 +38,10 @@ const (
 	// maxRequests is the number of concurrent requests over HTTP/2 of all connections.
 	maxRequests = 512
 	// connectionWindow and streamWindow limit the bytes that HTTP/2 clients send before they are read.
-	connectionWindow = 1 << 20
-	streamWindow     = 256 << 10
+	connectionWindow = 128 << 10
+	streamWindow     = 64 << 10
+	// maxFrame is the largest frame of HTTP/2, the smallest that may be chosen: each connection keeps a buffer of this size.
+	maxFrame = 16 << 10
 )
 
 // Options configure a [Server].
@@ -160,6 +162,7 @@ func (s *Server) server(ctx, flushing context.Context, serving *sync.WaitGroup) 
 			MaxConcurrentStreams:          maxStreams,
 			MaxReceiveBufferPerConnection: connectionWindow,
 			MaxReceiveBufferPerStream:     streamWindow,
+			MaxReadFrameSize:              maxFrame,
 		},
 	}
 	server.Protocols.SetHTTP1(true)
