@@ -27,6 +27,7 @@ import (
 const (
 	serveQueries, serveQueued          = 4, 32
 	serveHeader, serveBody, serveLogin = 128 << 10, 1 << 20, 8 << 10
+	serveBodies                        = 32 << 20
 	serveHeaderTime, serveRequestTime  = 10 * time.Second, 30 * time.Second
 	serveReadTime                      = 30 * time.Second
 	serveConnections                   = 512
@@ -235,6 +236,15 @@ func (s *server) testSizes(t *testing.T) {
 			header + "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 	}
 	const path = "/loki/api/v1/query"
+	ask := func(text string) int {
+		answer, err := http.ReadResponse(bufio.NewReader(s.dial(t, text)), nil)
+		if err != nil {
+			t.Errorf("%.40s: %v", text, err)
+			return 0
+		}
+		_ = answer.Body.Close()
+		return answer.StatusCode
+	}
 	for name, c := range map[string]struct {
 		text string
 		want int
@@ -247,15 +257,17 @@ func (s *server) testSizes(t *testing.T) {
 		"longer login":    {request("/login", "", filled("token=a&x=", serveLogin+1)), http.StatusRequestEntityTooLarge},
 		"login, no token": {request("/login", "", "token=wrong"), http.StatusUnauthorized},
 	} {
-		answer, err := http.ReadResponse(bufio.NewReader(s.dial(t, c.text)), nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		if got := ask(c.text); got != c.want {
+			t.Errorf("%s: status %d, want %d", name, got, c.want)
 		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != c.want {
-			t.Errorf("%s: status %d, want %d", name, answer.StatusCode, c.want)
-		}
+	}
+	body := request(path, "", filled("query=vector(1)&x=", serveBody))
+	for range serveBodies / serveBody {
+		defer s.dial(t, body[:len(body)-1]).Close() //nolint:errcheck // nothing is written any more
+	}
+	await.Until(t, patience, "a further body is rejected", func() bool { return ask(body) == http.StatusTooManyRequests })
+	if got := ask(request(path, "", "query=vector(1)")); got != http.StatusOK {
+		t.Errorf("a small body beside large ones: status %d", got)
 	}
 }
 

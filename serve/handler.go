@@ -30,6 +30,7 @@ type request struct {
 	began    time.Time
 	identity access.Identity
 	used     *limits.Query // nil unless the API handles it and limits apply
+	body     int64         // what the body adds to Server.bodies
 }
 
 // elapsed is the time since the request began.
@@ -55,6 +56,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 // begun.
 func (s *Server) finish(q *request) {
 	failure := recover() //nolint:revive // it is deferred itself
+	s.bodies.Add(-q.body)
 	w := q.w
 	if failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // the value that net/http compares with
 		id := s.logPanic(failure)
@@ -200,9 +202,12 @@ func (s *Server) login(q *request) {
 // readBody reads the body into memory and parses the form; handlers can do both again. If that fails, it responds with an error
 // and returns false.
 func (s *Server) readBody(q *request, limit int64) bool {
-	body, err := io.ReadAll(http.MaxBytesReader(q.w.ResponseWriter, q.Body, limit))
+	body, err := s.readAll(q, http.MaxBytesReader(q.w.ResponseWriter, q.Body, limit))
 	var long *http.MaxBytesError
 	switch {
+	case errors.Is(err, errBodies):
+		s.rejectLimited(q, err)
+		return false
 	case errors.As(err, &long):
 		s.fail(q, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes", limit))
 		return false
@@ -219,6 +224,32 @@ func (s *Server) readBody(q *request, limit int64) bool {
 		return false
 	}
 	return true
+}
+
+// readAll reads a body. The memory counts until the request ends; the error is errBodies if all requests have too much.
+func (s *Server) readAll(q *request, r io.Reader) ([]byte, error) {
+	const first = 512
+	body := make([]byte, 0, first)
+	for {
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if errors.Is(err, io.EOF) {
+			return body, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if more := cap(body); len(body) == more {
+			q.body += int64(more)
+			if s.bodies.Add(int64(more)) > maxBodies {
+				s.bodies.Add(-q.body)
+				q.body, body = 0, nil
+				_, _ = io.Copy(io.Discard, r) // clients read no response before they have sent everything
+				return nil, errBodies
+			}
+			body = append(make([]byte, 0, 2*more), body...)
+		}
+	}
 }
 
 // serveAPI passes a request on to the API, within the limits.
@@ -267,7 +298,7 @@ func (s *Server) rejectLimited(q *request, err error) {
 	switch {
 	case errors.Is(err, limits.ErrDay), errors.Is(err, limits.ErrReserved):
 		s.measured.rejected("cost")
-	case errors.Is(err, limits.ErrQueue), errors.Is(err, limits.ErrTails):
+	case errors.Is(err, limits.ErrQueue), errors.Is(err, limits.ErrTails), errors.Is(err, errBodies):
 		s.measured.rejected("queue")
 	case q.Context().Err() != nil: // the client has disconnected
 		return

@@ -390,6 +390,37 @@ func TestRequestSize(t *testing.T) {
 	}
 }
 
+// The bodies of all requests have a limit together: one above it has status 429, and others are served. A request that ends makes
+// space for the next.
+func TestBodiesTogether(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	body := "query=shop&x=" + strings.Repeat("x", maxBody-len("query=shop&x="))
+	var slow []net.Conn
+	for range maxBodies / maxBody {
+		c := s.raw(t)
+		slow = append(slow, c)
+		head := "POST " + prefix + "query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: " + strconv.Itoa(maxBody) + "\r\n\r\n"
+		if _, err := io.WriteString(c, head+body[1:]); err != nil { // all but its last byte
+			t.Fatal(err)
+		}
+	}
+	await.Until(t, time.Minute, "the bodies are read", func() bool { return s.bodies.Load() > maxBodies-maxBody/4 })
+	if resp, text := s.ask(t, http.MethodPost, prefix+"query", form(body)); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("one more: %d %s", resp.StatusCode, text)
+	}
+	if resp, text := s.ask(t, http.MethodPost, prefix+"query", form("query=shop")); resp.StatusCode != http.StatusOK {
+		t.Errorf("a small one: %d %s", resp.StatusCode, text)
+	}
+	for _, c := range slow {
+		_ = c.Close()
+	}
+	await.Until(t, time.Minute, "the bodies are released", func() bool { return s.bodies.Load() == 0 })
+	if resp, text := s.ask(t, http.MethodPost, prefix+"query", form(body)); resp.StatusCode != http.StatusOK {
+		t.Errorf("the next: %d %s", resp.StatusCode, text)
+	}
+}
+
 // Parameters that cannot be read are refused, and not taken as none.
 func TestParameters(t *testing.T) {
 	t.Parallel()

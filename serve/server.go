@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"logstow/internal/bind"
@@ -21,10 +22,15 @@ const (
 	// maxBody is the maximum size of the body of a request, in bytes; maxLogin of a login, which needs no token.
 	maxBody  = 1 << 20
 	maxLogin = 8 << 10
+	// maxBodies is the maximum size of the bodies of all requests, in bytes.
+	maxBodies = 32 << 20
 )
 
 // errDraining is the cause of contexts that end because the server shuts down.
 var errDraining = errors.New("the server is shutting down")
+
+// errBodies reports that the bodies of all requests exceed maxBodies.
+var errBodies = errors.New("too many large requests at a time")
 
 // Server serves an API. Make it with [New].
 type Server struct {
@@ -37,6 +43,7 @@ type Server struct {
 	draining context.Context
 	drain    context.CancelCauseFunc
 	serving  inflight
+	bodies   atomic.Int64 // size of the bodies of all requests, in bytes
 }
 
 // New binds the address; the caller must Run or Close the server.
