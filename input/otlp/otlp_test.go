@@ -279,7 +279,7 @@ func TestErrorOfLargeValue(t *testing.T) {
 	t.Parallel()
 	body := `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"` + strings.Repeat("9", 1<<20) + `"}]}]}]}`
 	r := post(t, serve(t, httpserver.IntakeOptions{Options: input.Options{Sink: inputtest.NewSink()}}), "application/json", "", []byte(body))
-	if r.Status != http.StatusBadRequest || len(r.Body) > 4<<10 || !strings.Contains(string(r.Body), "timeUnixNano") {
+	if r.Status != http.StatusBadRequest || len(r.Body) > 4<<10 || !strings.Contains(r.Body, "timeUnixNano") {
 		t.Errorf("status %d, %d bytes: %.200s", r.Status, len(r.Body), r.Body)
 	}
 }
