@@ -176,8 +176,13 @@ func (f *frame) send(more string) error {
 	defer cancel()
 	defer context.AfterFunc(f.ctx, func() { time.AfterFunc(endTimeout, cancel) })()
 	err := f.conn.Write(ctx, websocket.MessageText, message.Bytes())
-	if errors.Is(err, context.DeadlineExceeded) && f.ctx.Err() == nil {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded) && f.ctx.Err() == nil:
 		return errors.New("the client does not read")
 	}
+	_ = f.conn.CloseNow() // it is broken, which ends connected
+	<-f.connected.Done()
 	return err
 }

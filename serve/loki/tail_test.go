@@ -2,10 +2,12 @@ package loki_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -192,6 +194,39 @@ func TestTailClientGone(t *testing.T) {
 	}
 }
 
+// A message that cannot be sent because the client is gone is no failure, and not logged.
+func TestTailClientGoneWhileSending(t *testing.T) {
+	t.Parallel()
+	f := world()
+	f.arrivals, f.ended = make(chan []line), make(chan error, 1)
+	var log bytes.Buffer
+	a := api(f, func(o *loki.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	served := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(served)
+		a.ServeHTTP(onSend{w, func(c net.Conn, p []byte) {
+			if p[0] == 0x81 { // after the first message
+				_ = c.(*net.TCPConn).CloseWrite()
+			}
+		}}, r)
+	}))
+	t.Cleanup(server.Close)
+	conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(server.URL, "http")+"/loki/api/v1/tail?"+selectAPI, nil) //nolint:bodyclose // there is none
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.CloseNow() })
+	next(t, conn)
+	f.arrive(t, f.lines[2])
+	if err := f.wantEnd(t); err == nil {
+		t.Error("the read ended without an error")
+	}
+	<-served
+	if log.Len() > 0 {
+		t.Errorf("logged: %s", log.String())
+	}
+}
+
 // A client that answers no ping is gone too.
 func TestTailPing(t *testing.T) {
 	t.Parallel()
@@ -233,7 +268,7 @@ func (memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
 // onSend is a response that, once taken over, calls sent for each write before the write returns.
 type onSend struct {
 	http.ResponseWriter
-	sent func(p []byte)
+	sent func(c net.Conn, p []byte)
 }
 
 func (w onSend) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -248,12 +283,12 @@ func (w onSend) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 type sendingConn struct {
 	net.Conn
-	sent func(p []byte)
+	sent func(c net.Conn, p []byte)
 }
 
 func (c sendingConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	c.sent(p)
+	c.sent(c.Conn, p)
 	return n, err
 }
 
@@ -279,7 +314,7 @@ func checkServerEnds(t *testing.T, opcode byte) {
 		ctx, cancel := context.WithCancelCause(r.Context())
 		end := func() { cancel(errors.New("the server is shutting down")) }
 		ends <- end
-		a.ServeHTTP(onSend{w, func(p []byte) {
+		a.ServeHTTP(onSend{w, func(_ net.Conn, p []byte) {
 			if p[0] == opcode {
 				end()
 				time.Sleep(time.Second) // the write lasts on
