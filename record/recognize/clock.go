@@ -5,10 +5,13 @@ import "logstow/record/internal/civil"
 // leapNano is the fraction of second 59 as which second 60 is recorded.
 const leapNano = nanosPerSecond - 1
 
-// onDay reads the clock at b[i], HH:MM:SS with an optional fraction and zone, on a given day.
+// onDay reads the clock at b[i], with an optional fraction and zone, on a given day.
 func onDay(b []byte, i int, year, month, day uint) (moment, int) {
-	second, nano, i := clockAt(b, i)
-	return onDayAt(b, i, year, month, day, second, nano)
+	second, nano, end := clockAt(b, i)
+	if end == 0 {
+		second, nano, end = looseClock(b, i)
+	}
+	return onDayAt(b, end, year, month, day, second, nano)
 }
 
 // onDayDigits is onDay for a clock of six digits without separators.
@@ -27,65 +30,38 @@ func onDayDigits(b []byte, i int, year, month, day uint) (moment, int) {
 	return onDayAt(b, i, year, month, day, second, nano)
 }
 
-// onDayLoose is onDay for a clock whose parts need not have two digits, 3:04:05 PM
-// or 22:5:9:606: a third colon stands before whole milliseconds. It may lack the second: 3:04 PM, 15:04. Points may separate the
-// parts: 15.04.05.
-func onDayLoose(b []byte, i int, year, month, day uint) (moment, int) {
+// looseClock is clockAt for a clock whose parts need not have two digits: 3:04:05, 22:5:9.606. It may lack the second: 3:04 PM, 15:04. Points or dashes may separate the parts: 15.04.05.
+func looseClock(b []byte, i int) (second int64, nano int32, end int) {
 	var part [3]uint
 	sep := byte(':')
 	for k := range part {
-		n := 0
-		for n < 2 && i+n < len(b) && b[i+n]-'0' <= 9 {
-			n++
-		}
-		if n == 0 || sep == '.' && n == 1 {
-			return moment{}, 0
+		n := digitsEnd(b[:min(len(b), i+2)], i) - i
+		if n == 0 || n == 1 && sep != ':' {
+			return 0, 0, 0
 		}
 		part[k] = number(b[i : i+n])
-		i += n
-		if k < 2 {
-			if i < len(b) && k == 0 && b[i] == '.' {
-				sep = '.'
-			}
-			if i < len(b) && b[i] == sep {
-				i++
-				continue
-			}
-			if sep == '.' {
-				return moment{}, 0
-			}
-			if _, end := halfDay(b, i, 0); k == 0 || n < 2 || end == i && !ends(b, i) && b[i] != 'Z' && b[i] != '+' {
-				return moment{}, 0
-			}
+		if i += n; k == 2 {
 			break
 		}
+		if i < len(b) && k == 0 && (b[i] == '.' || b[i] == '-') {
+			sep = b[i]
+		}
+		if i < len(b) && b[i] == sep {
+			i++
+			continue
+		}
+		_, half := halfDay(b, i, 0)
+		if sep != ':' || k == 0 || n < 2 || half == i && !ends(b, i) && b[i]&^0x20 != 'Z' && b[i] != '+' {
+			return 0, 0, 0
+		}
+		break
 	}
 	second, nano, ok := ofDay(part[0], part[1], part[2])
 	if !ok {
-		return moment{}, 0
+		return 0, 0, 0
 	}
-	if i < len(b) && b[i] == ':' {
-		ms, n := uint(0), 1
-		for n < 4 && i+n < len(b) && b[i+n]-'0' <= 9 {
-			ms = ms*10 + uint(b[i+n]-'0')
-			n++
-		}
-		if n > 1 {
-			i += n
-			nano = max(nano, int32(ms)*1_000_000)
-		}
-	} else {
-		nano, i = fraction(b, i, nano)
-	}
-	return onDayAt(b, i, year, month, day, second, nano)
-}
-
-// minuteOnly reads 2026-11-20 15:04, 2026-11-20T15:04Z and 2026-11-20 3:04:05 PM.
-func minuteOnly(b []byte) (moment, int) {
-	if b[10] != ' ' && b[10] != 'T' || len(b) > 16 && b[16] == ':' {
-		return moment{}, 0
-	}
-	return onDayLoose(b, 11, four(b, 0), two(b, 5), two(b, 8))
+	nano, i = fraction(b, i, nano)
+	return second, nano, i
 }
 
 // onDayAt combines a date and a clock with an optional zone at b[i].
@@ -146,7 +122,7 @@ func ofDay(hour, minute, second uint) (sec int64, nano int32, ok bool) {
 }
 
 // fraction reads an optional fraction at b[i] behind a second: a point, comma or colon and
-// digits, of which nine count. It does not reduce nano, which is set in a leap second.
+// digits, of which nine count; a colon also stands before whole milliseconds of one digit or two. It does not reduce nano, which is set in a leap second.
 func fraction(b []byte, i int, nano int32) (int32, int) {
 	if i+1 >= len(b) || b[i+1]-'0' > 9 || b[i] != '.' && b[i] != ',' && b[i] != ':' {
 		return nano, i
@@ -159,6 +135,9 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 	n, end := int32(0), i+digits
 	for ; i < min(end, len(b)) && b[i]-'0' <= 9; i++ {
 		n = n*10 + int32(b[i]-'0')
+	}
+	if i < end-digits+3 && b[end-digits-1] == ':' {
+		return max(nano, n*1_000_000), i
 	}
 	for k := i; k < end; k++ {
 		n *= 10
@@ -216,7 +195,7 @@ func halfDay(b []byte, i int, second int64) (int64, int) {
 		}
 		n++
 	}
-	if !ends(b, n) {
+	if !ends(b, n) && b[n] != '+' && b[n] != '-' && b[n] != 'Z' {
 		return second, i
 	}
 	const half = 12 * 3600

@@ -17,10 +17,10 @@ func (r *Recognizer) HasTime(line []byte) bool {
 		r.plain = ansi.Strip(r.plain[:0], line)
 		line = r.plain
 	}
-	order := r.minute.order
+	known := r.minute.known
 	f := finding{minute: &r.minute, shape: &r.shape}
 	r.readLine(&f, line)
-	r.minute.order = order
+	r.minute.known = known
 	if r.rules != nil && !f.found {
 		_, f.found = r.rules.moment(&f, line)
 	}

@@ -20,6 +20,8 @@ func TestZones(t *testing.T) {
 		" GMT-3": "2026-11-20T18:04:05Z", " Europe/Berlin": "2026-11-20T14:04:05Z", " America/New_York": "2026-11-20T20:04:05Z",
 		" America/Argentina/Buenos_Aires": "2026-11-20T18:04:05Z", " Asia/Kolkata": "2026-11-20T09:34:05Z", " Etc/GMT+3": "2026-11-20T18:04:05Z",
 		" IST": "2026-11-20T15:04:05Z", " CST": "2026-11-20T15:04:05Z",
+		"CET": "2026-11-20T14:04:05Z", "UTC": "2026-11-20T15:04:05Z", "GMT+0300": "2026-11-20T12:04:05Z",
+		" (CET)": "2026-11-20T14:04:05Z", " [+0100]": "2026-11-20T14:04:05Z", " (UTC+01:00)": "2026-11-20T14:04:05Z", " [UTC]": "2026-11-20T15:04:05Z",
 	} {
 		for _, at := range []string{"2026-11-20 15:04:05", "2026-11-20T15:04:05", "2026/11/20 15:04:05.000", "20 Nov 2026 15:04:05", "20/Nov/2026 15:04:05", "11/20/2026 15:04:05"} {
 			text := at + zone
@@ -60,6 +62,10 @@ func TestAssumedZones(t *testing.T) {
 		time    string
 		assumed bool
 	}{
+		"2026-11-20 15:04:05 Z ERROR x":                      {"2026-11-20T15:04:05Z", false},
+		"2026-11-20 15:04:05 [UTC] x":                        {"2026-11-20T15:04:05Z", false},
+		"2026-11-20 15:04:05 [EST] x":                        {"2026-11-20T14:04:05Z", false},
+		"2026-11-20 15:04:05 [-1] x":                         {"2026-11-20T14:04:05Z", false},
 		"2026-11-20 15:04:05 IST ERROR x":                    {"2026-11-20T14:04:05Z", true},
 		"2026-11-20 15:04:05 CST [1] x":                      {"2026-11-20T14:04:05Z", true},
 		"2026-11-20 15:04:05 XYZT [1] x":                     {"2026-11-20T14:04:05Z", true},
@@ -103,6 +109,61 @@ func TestClocksOfTwelveHours(t *testing.T) {
 	check(t, "Fri Nov 20 03:04:05 PM 2026 ERROR x", "2026-11-20T15:04:05Z", record.Error)
 	check(t, "Fri Nov 20 03:04:05 PM CET 2026 ERROR x", "2026-11-20T14:04:05Z", record.Error)
 	check(t, "2026-11-20 15:04:05 Amsterdam ERROR x", "2026-11-20T15:04:05Z", record.None)
+}
+
+// Any date may stand before any gap and any clock.
+func TestDatesGapsAndClocks(t *testing.T) {
+	t.Parallel()
+	gaps := []string{" ", "  ", "T", "t", "_", "|", " | ", "\t", ",", ", ", ";", " - ", "-", ":", " @ ", " at ", "] [", "]["}
+	clocks := map[string]string{
+		"15:04:05": "15:04:05Z", "5:04:05": "05:04:05Z", "15:04:5": "15:04:05Z", "15:4:05": "15:04:05Z", "5:4:5.5": "05:04:05.5Z",
+		"15:04": "15:04:00Z", "15:04Z": "15:04:00Z", "3:04 PM": "15:04:00Z", "3:04:05PM": "15:04:05Z", "3:04:05 PM+01:00": "14:04:05Z",
+		"15.04.05": "15:04:05Z", "15-04-05": "15:04:05Z", "15:04:5.000Z": "15:04:05Z", "15:04:05.1": "15:04:05.1Z",
+		"15:04:05,123456789123": "15:04:05Z", "15:04:05.123456789123": "15:04:05.123456789Z", "15:04:05:123456": "15:04:05.123456Z",
+		"15:04:05:6": "15:04:05.006Z", "15:04:05:06": "15:04:05.006Z", "15:04:05,1234+0100": "14:04:05.1234Z",
+	}
+	for date, day := range map[string]string{
+		"2026-11-20": "2026-11-20", "2026/11/20": "2026-11-20", "2026.11.20": "2026-11-20", "2026-1-2": "2026-01-02", "2026/1/2": "2026-01-02",
+		"2026-Nov-20": "2026-11-20", "2026Nov20": "2026-11-20", "2026 Nov 02": "2026-11-02", "20261120": "2026-11-20", "26-11-20": "2026-11-20",
+		"20/11/2026": "2026-11-20", "20.11.2026": "2026-11-20", "20-11-2026": "2026-11-20", "11-20-2026": "2026-11-20", "11/2/2026": "2026-11-02",
+		"20-Nov-2026": "2026-11-20", "2-Nov-2026": "2026-11-02", "20/Nov/2026": "2026-11-20", "20 Nov 2026": "2026-11-20", "20Nov2026": "2026-11-20",
+		"20 November 2026": "2026-11-20", "20-NOV-26": "2026-11-20", "Nov 20 2026": "2026-11-20", "Nov  2 2026": "2026-11-02", "Nov-20-2026": "2026-11-20",
+		"Nov 20, 2026": "2026-11-20", "November 20, 2026": "2026-11-20", "Fri 20 Nov 2026": "2026-11-20", "Fri, 20 Nov 2026": "2026-11-20",
+		"Fri 2026-11-20": "2026-11-20", "Friday, November 20, 2026": "2026-11-20", "20.11.26": "2026-11-20", "2.11.26": "2026-11-02",
+	} {
+		for _, gap := range gaps {
+			for clock, want := range clocks {
+				check(t, "["+date+gap+clock+"] ERROR x", day+"T"+want, record.Error)
+			}
+			check(t, date+gap+"15:04", day+"T15:04:00Z", record.None)
+		}
+		for _, clock := range []string{"15 x", "15.04 x", "15-04 x", "15:4 x", "15:04m x", "25:04:05 x", "150405 of them", "of 15:04:05"} {
+			if date != "20261120" {
+				check(t, date+" "+clock, "", record.None)
+			}
+		}
+	}
+	check(t, "2026-11-20T150405.5Z ERROR x", "2026-11-20T15:04:05.5Z", record.Error)
+	r, at := recognize.New(recognize.Options{}), reference().UnixNano()
+	r.Stamp([]byte("2026-11-20T10:00:04.000Z ERROR x"), at, at)
+	if s := r.Stamp([]byte("2026-11-20T10:00:5.000Z ERROR x"), at, at); s.Time != time.Date(2026, 11, 20, 10, 0, 5, 0, time.UTC).UnixNano() {
+		t.Error("a second of one digit in a known minute:", s)
+	}
+}
+
+// Of numbers of two digits, the year is the one with the later date that is not in the future.
+func TestYearsOfTwoDigits(t *testing.T) {
+	t.Parallel()
+	for date, want := range map[string]string{
+		"26/11/20": "2026-11-20", "20/11/26": "2026-11-20", "11/20/26": "2026-11-20", "11/09/26": "2026-11-09", "17/06/09": "2017-06-09",
+		"26/11/30": "2026-11-30", "26-11-19": "2026-11-19", "19-11-26": "2026-11-19", "1/2/26": "2026-01-02",
+	} {
+		at, ref := time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC).UnixNano(), reference().UnixNano()
+		s := recognize.New(recognize.Options{MaxAhead: 365 * 24 * time.Hour}).Stamp([]byte(date+" 15:04:05 x"), at, ref)
+		if got := time.Unix(0, s.Time).UTC().Format(time.RFC3339); !s.Found || got != want+"T15:04:05Z" {
+			t.Errorf("%s: %v %s, want %s", date, s.Found, got, want)
+		}
+	}
 }
 
 // Values above 12 decide the order of day and month for the lines after it.
@@ -159,6 +220,8 @@ func TestKindsOfLevels(t *testing.T) {
 	t.Parallel()
 	checkAll(t, []lineCase{
 		{"2026-11-20 15:04:05 {ERROR} x", when, record.Error},
+		{"2026-11-20 15:04:05 Z ERROR x", when, record.Error},
+		{`date=2026-11-20 time=16:04:05 tz="+1" level=error`, when, record.Error},
 		{"2026-11-20 15:04:05 \"ERROR\" x", when, record.Error},
 		{`"2026-11-20 15:04:05","host-1","ERROR","x"`, when, record.Error},
 		{"2026-11-20 15:04:05 db:[1234]:ERROR:  x", when, record.Error},

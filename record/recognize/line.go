@@ -320,7 +320,7 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 			// Tornado writes [I 201120 15:04:05 web:2063].
 			if len(b) > i+2 && b[i+1] == ' ' {
 				if level := letterLevel(b[i]); level != record.None {
-					if m, n := parseMoment(b[i+2:], bare, f.minute.order); n > 0 {
+					if m, n := parseMoment(b[i+2:], bare, f.minute.known); n > 0 {
 						m.level = level
 						f.setTime(m)
 						return i + 2 + n
@@ -380,7 +380,7 @@ func (f *finding) isColumn(b []byte, t *token, n int, fence byte) bool {
 	}
 	if n > 0 && len(b) > t.end+1 && b[t.end] == ' ' && b[t.end+1] == '[' {
 		// The user's name in an access log.
-		m, k := parseMoment(b[t.end+2:], false, orderUnknown)
+		m, k := parseMoment(b[t.end+2:], false, hints{})
 		return k > 0 && m.layout == layoutAccess
 	}
 	return false
@@ -415,7 +415,7 @@ func (f *finding) timeAndLevelAt(b []byte, i int) bool {
 	if i+len("2026-11-20 15:04:05 INFO:") > len(b) || b[i]-'1' > 1 || b[i+4] != '-' && b[i+4] != '/' {
 		return false
 	}
-	_, n := parseMoment(b[i:], false, f.minute.order)
+	_, n := parseMoment(b[i:], false, f.minute.known)
 	if i += n; n == 0 || i+1 >= len(b) || b[i] != ' ' {
 		return false
 	}

@@ -2,33 +2,22 @@ package recognize
 
 import "time"
 
-// longDate reads times with the whole name of a month: November 20, 2026 15:04:05, Friday, November 20, 2026 3:04:05 PM,
-// Friday 20 November 2026 15:04:05.
-func longDate(b []byte) (moment, int) {
-	i := 0
-	if isWeekday(b) {
-		if i = wordEnd(b, 0); !isLongWeekday(b[:i]) {
-			return moment{}, 0
-		}
-		if i < len(b) && b[i] == ',' {
-			i++
-		}
-		if i++; i+1 >= len(b) || b[i-1] != ' ' {
-			return moment{}, 0
-		}
-		if b[i]-'0' <= 9 {
-			return dayFirstAt(b, i)
-		}
+// englishDayEnd returns the offset of the date behind a weekday at the start of b, Fri, Friday, or "Fri,"; 0 if there is none.
+func englishDayEnd(b []byte) int {
+	if !isWeekday(b) {
+		return 0
 	}
-	n := longMonth(b[i:])
-	if n == 0 {
-		return moment{}, 0
+	i := wordEnd(b, 0)
+	if i > 3 && !isLongWeekday(b[:i]) {
+		return 0
 	}
-	m, n := behindMonth(b, i+n, monthOf(b[i:]))
-	if m.month != 0 { // without a year it is more likely a sentence
-		return moment{}, 0
+	if i < len(b) && b[i] == ',' {
+		i++
 	}
-	return m, n
+	if i+1 >= len(b) || b[i] != ' ' {
+		return 0
+	}
+	return i + 1
 }
 
 func isLongWeekday(word []byte) bool {
@@ -40,13 +29,14 @@ func isLongWeekday(word []byte) bool {
 	return false
 }
 
-// longMonth returns the length of the whole name of a month at the start of b; 0 if there is none.
-func longMonth(b []byte) int {
-	if len(b) < 3 {
+// monthLength returns the length of the name of a month at b[i], or of its first three letters; 0 if there is none.
+func monthLength(b []byte, i int) int {
+	const short = len("Nov")
+	if len(b) < i+short || monthOf(b[i:]) == 0 {
 		return 0
 	}
-	n := wordEnd(b, 0)
-	if month := monthOf(b); month == 0 || string(b[:n]) != time.Month(month).String() {
+	n := wordEnd(b, i) - i
+	if n > short && string(b[i:i+n]) != time.Month(monthOf(b[i:])).String() {
 		return 0
 	}
 	return n

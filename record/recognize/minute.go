@@ -10,8 +10,7 @@ type minute struct {
 	// day is the day's start and ofDay the minute's second of the day, on the clock of the line's zone.
 	day, ofDay int64
 	regions    regions
-	// order is that of the dates before, or the configured one.
-	order dateOrder
+	known      hints
 	// apart has the parts of a time that are fields of their own, of the current object or pairs.
 	apart apart
 }
@@ -27,8 +26,8 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 		return n
 	}
 	second, nano, ok := ofDay(0, 0, two(b, i))
-	if !ok {
-		return 0
+	if !ok { // 15:04:5
+		return c.parse(m, b, bare)
 	}
 	nano, end := fraction(b, i+2, nano)
 	second += c.ofDay
@@ -51,10 +50,10 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 func (c *minute) cache(l layout, b []byte) {
 	var clock int
 	switch {
-	case l == layoutISO && b[11]-'0' <= 9:
+	case l == layoutISO:
 		clock = len("2015-07-29 ")
 		c.day = daySecond(four(b, 0), two(b, 5), two(b, 8))
-	case l == layoutAccess && b[2] == '/' && b[12]-'0' <= 9:
+	case l == layoutAccess && len(b) > len(c.text) && b[2] == '/' && b[14] == ':' && b[17] == ':':
 		clock = len("29/Jul/2015:")
 		c.day = daySecond(four(b, 7), monthOf(b[3:]), two(b, 0))
 	default:
@@ -79,9 +78,9 @@ func isLevelBehind(b []byte, i int) bool {
 
 // parse is parseMoment into m, with regions resolved.
 func (c *minute) parse(m *moment, b []byte, bare bool) (n int) {
-	*m, n = parseMoment(b, bare, c.order)
+	*m, n = parseMoment(b, bare, c.known)
 	if n > 0 && m.order != orderUnknown && m.order != orderEither {
-		c.order = m.order
+		c.known.order = m.order
 	}
 	if n > 0 && m.named == zoneRegion {
 		c.regions.resolve(m, b[:n])

@@ -177,7 +177,7 @@ func (f *finding) byFirst(line []byte) {
 		}
 	case !f.found:
 		f.withoutTime(line)
-	case c-'A' < 26:
+	case c|0x20-'a' < 26:
 		f.secondLine(line)
 		if isWeekday(line) {
 			f.puppet(line)

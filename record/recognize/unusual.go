@@ -51,9 +51,9 @@ func (f *finding) secondColumn(b []byte, start, i int) {
 	if i >= len(b) || b[i]-'0' > 9 {
 		return
 	}
-	m, n := parseMoment(b[i:], false, f.minute.order)
+	m, n := parseMoment(b[i:], false, f.minute.known)
 	if n == 0 {
-		if m, n = dateAndClock(b[i:], f.minute.order); n == 0 {
+		if m, n = dateAndClock(b[i:], f.minute.known); n == 0 {
 			return
 		}
 	}
@@ -64,7 +64,7 @@ func (f *finding) secondColumn(b []byte, start, i int) {
 }
 
 // dateAndClock reads 11/20/26,15:04:05.
-func dateAndClock(b []byte, order dateOrder) (moment, int) {
+func dateAndClock(b []byte, known hints) (moment, int) {
 	var text [32]byte
 	n := copy(text[:], b)
 	comma := bytes.IndexByte(text[:n], ',')
@@ -72,7 +72,7 @@ func dateAndClock(b []byte, order dateOrder) (moment, int) {
 		return moment{}, 0
 	}
 	text[comma] = ' '
-	return parseMoment(text[:n], false, order)
+	return parseMoment(text[:n], false, known)
 }
 
 // zabbix reads a time at b[i] behind a process: 4242:20261120:150405.123 server #0 started.
@@ -137,19 +137,6 @@ func cupsTime(b []byte, i int) bool {
 	}
 	return len(b) > i+len(" [20/Nov/2026:15:04:05") && b[i] == ' ' &&
 		(b[i+1] == '[' && b[i+4] == '/' && b[i+8] == '/' || b[i+3] == '/' && b[i+6] == '/' && b[i+9] == ' ')
-}
-
-// monthDashed reads Nov-20 15:04:05.123 of Nextflow and nov/20/2026 15:04:05 of RouterOS.
-func monthDashed(b []byte) (moment, int) {
-	month := monthOf(b)
-	switch {
-	case month == 0 || len(b) < len("Nov-20 15:04:05"):
-	case b[3] == '-' && b[6] == ' ':
-		return withoutYear(b, 7, month, two(b, 4))
-	case b[3] == '/' && b[6] == '/' && b[11] == ' ':
-		return onDay(b, 12, four(b, 7), month, two(b, 4))
-	}
-	return moment{}, 0
 }
 
 // cupsLevel returns the level for the letter of CUPS.

@@ -26,15 +26,44 @@ func (m *moment) zone(b []byte, i int) int {
 		case isUTCColumn(b, i):
 			m.utc = true
 			return i + len(utcColumn) - 1
+		case i+2 < len(b) && (b[i+1] == '(' || b[i+1] == '['):
+			if c := b[i+2]; c == '+' || c == '-' || c-'A' < 26 {
+				return m.zoneGroup(b, i+1)
+			}
+			return i
 		case !mayBeZoneColumn(b, i):
 			return i
 		}
 		return m.zoneColumn(b, i)
 	}
 	if !ends(b, i) {
+		if b[i]-'A' < 26 { // 15:04:05UTC
+			if end := m.zoneName(b, i-1); end >= i {
+				return end
+			}
+		}
 		return 0
 	}
 	return i
+}
+
+// zoneGroup reads an optional zone in the brackets at b[i], behind a blank: (CET), [+0100], [UTC]. It returns the end of the time.
+func (m *moment) zoneGroup(b []byte, i int) int {
+	const longest = len("(UTC+01:00)")
+	end := groupEnd(b[:min(len(b), i+longest)], i)
+	if end < 0 {
+		return i - 1
+	}
+	name := b[i+1 : end-1]
+	minutes := zoneNamed(name)
+	switch {
+	case len(name) >= len("+0100") && (name[0] == '+' || name[0] == '-'), len(name) >= 3 && isUTC(name[:3]),
+		b[i] == '(' && minutes != zoneUnknown && minutes != zoneAmbiguous: // [ART] is more likely a name
+		if m.zoneColumn(b[:end-1], i) == end-1 {
+			return end
+		}
+	}
+	return i - 1
 }
 
 // utcColumn is the zone of most access logs.
@@ -52,7 +81,7 @@ func mayBeZoneColumn(b []byte, i int) bool {
 	}
 	w := b[i+1 : i+6]
 	switch c := w[0]; {
-	case c == '+' || c == '-':
+	case c == '+' || c == '-' || c == 'Z' && w[1] == ' ':
 		return true
 	case c-'A' >= 26, c == 'D' && w[1] == 'E': // DEBUG
 		return false
@@ -74,6 +103,9 @@ func (m *moment) zoneColumn(b []byte, i int) int {
 		return i
 	}
 	switch c := b[i+1]; {
+	case c == 'Z' && ends(b, i+2):
+		m.utc = true
+		return i + 2
 	case c == '+' || c == '-':
 		end := m.offset(b, i+1)
 		if end == 0 {
@@ -178,7 +210,7 @@ func (m *moment) zoneLabel(b []byte, i int) int {
 	return w
 }
 
-// offset reads an offset from UTC at b[i]: +hh:mm, +hhmm, +hh or, behind a name, +h. It
+// offset reads an offset from UTC at b[i]: +hh:mm, +hhmm, +hh, DB2's +060 in minutes or, behind a name, +h. It
 // returns the end, or 0 if there is no offset.
 func (m *moment) offset(b []byte, i int) int {
 	n := i + 1
@@ -186,12 +218,16 @@ func (m *moment) offset(b []byte, i int) int {
 		n++
 	}
 	var hour, minute uint
-	switch n - i - 1 {
+	digits := n - i - 1
+	if digits%2 == 1 && i > 0 && b[i-1] == ' ' { // more likely a number
+		return 0
+	}
+	switch digits {
 	case 1:
-		if b[i-1] == ' ' { // more likely a number
-			return 0
-		}
 		hour = uint(b[i+1] - '0')
+	case 3:
+		minute = uint(b[i+1]-'0')*100 + two(b, i+2)
+		hour, minute = minute/60, minute%60
 	case 2:
 		hour = two(b, i+1)
 		if len(b) >= n+3 && b[n] == ':' && b[n+1]-'0' <= 9 {
