@@ -142,7 +142,7 @@ func fraction(b []byte, i int, nano int32) (int32, int) {
 	for k := i; k < end; k++ {
 		n *= 10
 	}
-	if i < len(b) && b[i]-'0' <= 9 {
+	if i < len(b) && (b[i]-'0' <= 9 || b[i] == '.') {
 		if b[end-digits-1] == ',' { // the next column
 			return nano, end - digits - 1
 		}

@@ -1,6 +1,7 @@
 package recognize_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -258,5 +259,52 @@ func TestKindsOfLevels(t *testing.T) {
 		{`{"level":"\u001b[31merror\u001b[39m","timestamp":"2026-11-20T15:04:05Z"}`, when, record.Error},
 		{"2026-11-20T15:04:05Z [\x1b[31merror\x1b[39m]: x", when, record.Error},
 		{"2026-11-20T15:04:05Z \x1b[32mlevel\x1b[0m=\x1b[31merror\x1b[0m a=b", when, record.Error},
+	})
+}
+
+// A level may stand on either side of a time, with any separators between them.
+func TestLevelsBesideTimes(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]record.Level{
+		"ERROR": record.Error, "Error": record.Error, "error": record.Error, "ERR": record.Error, "err": record.Error, "E": record.Error,
+		"WARN": record.Warn, "Warning": record.Warn, "warning": record.Warn, "W": record.Warn, "WRN": record.Warn,
+		"INFO": record.Info, "Info": record.Info, "Information": record.Info, "I": record.Info, "NOTICE": record.Info,
+		"DEBUG": record.Debug, "Debug": record.Debug, "D": record.Debug, "Verbose": record.Trace, "V": record.Trace,
+		"CRITICAL": record.Fatal, "CRIT": record.Fatal, "crit": record.Fatal, "F": record.Fatal,
+	} {
+		for _, at := range []string{when, "2026-11-20 15:04:05", "20/11/2026 15:04:05", "20-Nov-2026 15:04:05", "Nov 20, 2026 3:04:05 PM"} {
+			for _, line := range []string{
+				"[L T] some text", "[L|T] some text", "[L - T] some text", "(L T) some text", "L T some text", "L [T] some text", "L - T - some text",
+				"L | T | some text", "L|T|some text", "L,T,some text", "L;T;some text", "[L] [T] some text", "[L][T] some text", "[L] T some text",
+				"T [L] some text", "T|L|some text", "[T L] some text", "T (L) some text",
+			} {
+				check(t, strings.NewReplacer("T", at, "L", word).Replace(line), when, want)
+			}
+			if len(word) > 1 {
+				for _, line := range []string{
+					"T,L,some text", "T;L;some text", "T, L, some text", "T L - some text", "T L [main] some text", "[T] L - some text", "'T' L: some text",
+				} {
+					check(t, strings.NewReplacer("T", at, "L", word).Replace(line), when, want)
+				}
+			}
+		}
+	}
+	check(t, "[15:04:05 E] x", "", record.Error)
+	checkAll(t, []lineCase{
+		{"2026-11-20 15:04:05 Error Shop.Orders - failed", when, record.Error},
+		{"2026-11-20 15:04:05 [main] info shop.orders - started", when, record.Info},
+		{"2026-11-20 15:04:05 [main] Error reading - failed", when, record.None},
+		{"2026-11-20 15:04:05,12.5,error,x", when, record.None},
+		{"2026-11-20 15:04:05,config,x", when, record.None},
+		{"2026-11-20 15:04:05 success - x", when, record.None},
+		{"2026-11-20 15:04:05,A,12 of them", when, record.None},
+		{"2026-11-20 15:04:05|A|12 of them", when, record.None},
+		{"debug 2026-11-20 15:04:05 of Ceph", when, record.None},
+		{"Note 2026-11-20 15:04:05 x", "", record.None},
+		{"[config 2026-11-20 15:04:05] x", "", record.None},
+		{"Error in 2026-11-20 15:04:05 x", "", record.None},
+		{"time=2026-11-20 15:04:05 level=error msg=x", when, record.Error},
+		{"ts=11/20/2026 4:04:05.000 PM +01:00, level=error, msg=x", when, record.Error},
+		{"time=20.11.2026 15:04:05.123456 level=error", "2026-11-20T15:04:05.123456Z", record.Error},
 	})
 }

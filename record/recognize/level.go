@@ -12,6 +12,16 @@ import (
 // if t is not a level, or is not set off from prose. t is the n-th token before or after the
 // time, and follows the separator fence.
 func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, int) {
+	if !f.found && n == 0 && t.word > t.start {
+		level := wordLevel(b[t.start:t.word])
+		if t.word == t.start+1 {
+			level = cupsLevel(b, t.start)
+		}
+		if level != record.None && f.timeFollows(b, t.word) &&
+			(b[t.word] != ' ' || b[t.word+1]-'0' > 9 || string(b[t.start:t.word]) != "debug") { // Ceph's lines begin with debug
+			return level, t.word
+		}
+	}
 	switch t.word - t.start {
 	case 0:
 		return record.None, 0
@@ -33,8 +43,8 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 		// Veeam <01> Error    message, Falco 15:04:05.123456789: Notice message.
 		padded := next == ' ' && t.start > 1 && (b[t.start-2] == ']' || b[t.start-2] == '>') && t.word+1 < len(b) && b[t.word+1] == ' '
 		falco := next == ' ' && n == 0 && f.layout == layoutClock && t.start > 2 && b[t.start-2] == ':' && isCapitalized(b, t)
-		if padded || falco || fenced(b, t.word, fence) || !f.found && codeAt(b, t.word+1) || !f.found && n == 0 && isDate(b, t.word+1) {
-			ok, nouns = true, true
+		if padded || falco || fenced(b, t.word, fence) || !f.found && codeAt(b, t.word+1) {
+			ok, nouns = true, next == ' '
 		} else if !ok && next == ' ' && f.found {
 			ok, nouns = isSetOff(b, t, n)
 		} else if !ok && next == ' ' && t.word+2 < len(b) && b[t.word+1] == ':' && b[t.word+2] == ' ' { // MSBuild's error : text
@@ -83,9 +93,30 @@ func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, 
 	return level, t.word
 }
 
-// isDate reports whether a date in a bracket stands at b[i], as behind Mattermost's levels: error [2026-11-20 15:04:05.123 +01:00].
-func isDate(b []byte, i int) bool {
-	return len(b) > i+len("[2026-11-20") && b[i] == '[' && b[i+1]-'0' <= 9 && b[i+5] == '-' && b[i+8] == '-'
+// wordLevel returns the level for a word or a letter beside a time.
+func wordLevel(word []byte) record.Level {
+	if len(word) == 1 {
+		return letterLevel(word[0])
+	}
+	level := record.LevelFromAlias(word)
+	if level != record.None && word[len(word)-1] >= 'a' && isNoun(word) {
+		return record.None
+	}
+	return level
+}
+
+// cupsLevel returns the level for the letter of CUPS at b[i] before a time in brackets.
+func cupsLevel(b []byte, i int) record.Level {
+	switch c := b[i]; {
+	case len(b) < i+3 || b[i+1] != ' ' || b[i+2] != '[':
+		return oneLetter(c)
+	case c == 'X':
+		return record.Fatal
+	case c == 'd':
+		return record.Debug
+	default:
+		return letterLevel(c)
+	}
 }
 
 // facilityLevel returns the severity behind a facility of syslog: daemon.err.
@@ -118,12 +149,12 @@ func commandLevel(b []byte) record.Level {
 
 // letterMayStand reports whether a letter in the brackets at b[i], the n-th column, may be a level: behind a time, as Gitea's [W];
 // before one, as qBittorrent's (W) 2026 and Mumble's <W>2026; or behind a clock, as ESPHome's [15:04:05][W].
-func letterMayStand(b []byte, i, n int, found bool) bool {
+func (f *finding) letterMayStand(b []byte, i, n int) bool {
 	switch {
-	case found:
+	case f.found:
 		return true
 	case n == 0:
-		return bytes.HasPrefix(bytes.TrimPrefix(b[i+3:], []byte(" ")), []byte("20"))
+		return f.timeFollows(b, i+3)
 	case n == 1 && i == len("[15:04:05]"):
 		_, _, end := clockAt(b, 1)
 		return b[0] == '[' && end == i-1
@@ -134,7 +165,7 @@ func letterMayStand(b []byte, i, n int, found bool) bool {
 // oneLetter returns the level for a letter in brackets.
 func oneLetter(c byte) record.Level {
 	switch c {
-	case 'T', 'D', 'I', 'W', 'E', 'F', 'C':
+	case 'T', 'V', 'D', 'I', 'W', 'E', 'F', 'C':
 		return letterLevel(c)
 	}
 	return record.None
@@ -155,9 +186,11 @@ func isSetOff(b []byte, t *token, n int) (ok, nouns bool) {
 		return t.word+3 < len(b) && b[t.word+2]-'0' <= 9 && b[t.word+3] == ')', true
 	case b[t.word+1] == ':' && b[t.word+2] == ' ':
 		return true, true
+	case n == 0 && (b[t.word+1] == '-' && b[t.word+2] == ' ' || b[t.word+1] == '['):
+		return true, false
 	case n == 1 && b[t.word+1] == '[' && b[t.word+2]-'A' < 26 && isCapitalized(b, t): // TIBCO's BW.shop-shop Error [BW-Core]
 		return bytes.IndexByte(lastColumn(b[:t.start]), '.') > 0, false
-	case n <= 1 && inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word]):
+	case n <= 1 && (isCapitalized(b, t) || inSet(b[t.start], 0, lowerLevels) && isLowerLevel(b[t.start:t.word])):
 		return nameFollows(b, t.word+1), false
 	}
 	return false, false
@@ -185,13 +218,14 @@ func isLowerLevel(word []byte) bool {
 }
 
 // nameFollows reports whether behind a level in lower case the name of a process or logger stands at b[i], as of ESXi and Swift:
-// info hostd[2099123] [Originator@6876], error vpxd[7F1A3B] [Originator@6876], error shop.orders : failed.
+// info hostd[2099123] [Originator@6876], error vpxd[7F1A3B] [Originator@6876], error shop.orders : failed, Error Shop.Orders - failed.
 func nameFollows(b []byte, i int) bool {
 	t := scanToken(b, i)
 	if t.kind != tokenMixed && t.kind != tokenWord || t.end+2 >= len(b) {
 		return false
 	}
-	if b[t.end] == ' ' && b[t.end+1] == ':' && b[t.end+2] == ' ' {
+	if b[t.end] == ' ' && b[t.end+2] == ' ' &&
+		(b[t.end+1] == ':' || b[t.end+1] == '-' && bytes.IndexByte(b[i:t.end], '.') > 0) {
 		return true
 	}
 	end := t.end
@@ -276,7 +310,7 @@ func fenced(b []byte, end int, fence byte) bool {
 	case 0:
 		return false
 	case ',':
-		return len(b) > end+1 && b[end] == ' ' && b[end+1] == ' '
+		return end < len(b) && b[end] == ',' || len(b) > end+1 && b[end] == ' ' && b[end+1] == ' '
 	}
 	_, next := skipSeparators(b, end)
 	return next == fence
@@ -380,7 +414,8 @@ func (f *finding) levelLetter(b []byte, i, n int) record.Level {
 	anchored := false
 	switch {
 	case !f.found:
-		anchored = n == 0 && next == ',' && after == ' ' && b[i+3] == '[' // Ruby: I, [2026-…
+	case n == 0 && (next == ']' && b[i-1] == ' ' || next == '|' && b[i-1] == '|'): // Serilog's [2026-11-20 15:04:05 E], NLog's 15:04:05|E|
+		return oneLetter(b[i])
 	case next-'0' <= 9: // klog behind another header
 		if n <= 2 {
 			if m, end := klog(b[i:]); end > 0 {

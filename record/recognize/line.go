@@ -229,7 +229,7 @@ func (f *finding) columns(b []byte, i int) {
 				f.level = levelInGroup(b[i+1 : end-1])
 				if b[i] == '<' && f.layout == layoutClock && n == 1 {
 					f.level = netBackupLevel(b[i+1 : end-1])
-				} else if end == i+3 && letterMayStand(b, i, n, f.found) {
+				} else if end == i+3 && f.letterMayStand(b, i, n) {
 					f.level = oneLetter(b[i+1])
 				}
 				if f.level == record.None && b[i+1] == 'S' && bytes.HasPrefix(b[end:], []byte(" [MY-")) && string(b[i:end]) == "[System]" { // MySQL
@@ -283,11 +283,6 @@ func (f *finding) columns(b []byte, i int) {
 				n = max(n, 1)
 				break
 			}
-			if !f.found && n == 0 && t.word-t.start == 1 && cupsTime(b, t.word) {
-				f.level = cupsLevel(b[t.start])
-				i = t.word
-				break
-			}
 			if t.kind == tokenMixed && b[t.end-1] == ':' && f.level == record.None && (f.found || n == 0) {
 				f.level = joinedLevel(b[t.start:t.end])
 			}
@@ -313,17 +308,18 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 			if i++; i == len(b) || b[i]-'A' >= 26 {
 				return 0
 			}
-		case '[', '(', '"', '*', '<':
+		case '[', '(', '"', '\'', '*', '<':
 			if i++; i < len(b) && b[i] == ' ' {
 				i++
 			}
-			// Tornado writes [I 201120 15:04:05 web:2063].
-			if len(b) > i+2 && b[i+1] == ' ' {
-				if level := letterLevel(b[i]); level != record.None {
-					if m, n := parseMoment(b[i+2:], bare, f.minute.known); n > 0 {
+			// Tornado writes [I 201120 15:04:05 web:2063], others [ERROR 2026-11-20 15:04:05] or [ERROR|2026-11-20 15:04:05].
+			if end := wordEnd(b, i); end > i && end+1 < len(b) && (b[end] == ' ' || b[end] == '|') {
+				if level := wordLevel(b[i:end]); level != record.None {
+					start, _ := skipSeparators(b, end)
+					if m, n := parseMoment(b[start:], bare, f.minute.known); n > 0 {
 						m.level = level
 						f.setTime(m)
-						return i + 2 + n
+						return start + n
 					}
 				}
 			}
@@ -335,6 +331,20 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 	}
 	f.timeSet()
 	return i + n
+}
+
+// timeFollows reports whether a time, perhaps in brackets, stands behind the separators at b[i], as behind Mattermost's and CUPS' levels,
+// error [2026-11-20 15:04:05.123 +01:00] and E [20/Nov/2026:15:04:05 +0100].
+func (f *finding) timeFollows(b []byte, i int) bool {
+	i, _ = skipSeparators(b, i)
+	if i < len(b) && b[i] == '[' {
+		i++
+	}
+	if i >= len(b) || b[i]-'0' > 9 && b[i]-'A' >= 26 {
+		return false
+	}
+	_, n := parseMoment(b[i:], false, f.minute.known)
+	return n > 0
 }
 
 // isColumn reports whether the token t is a column and not the start of the message. t is the n-th

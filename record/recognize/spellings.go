@@ -342,7 +342,11 @@ func clockLevel(b []byte) record.Level {
 	if end == 0 || end == len(b) || b[end] != ' ' {
 		return record.None
 	}
-	return groupWord(trimSpace(b[end:]))
+	word := trimSpace(b[end:])
+	if len(word) == 1 {
+		return oneLetter(word[0])
+	}
+	return groupWord(word)
 }
 
 // redisLevel returns the level for the mark behind the time b[start:end] in Redis' format:

@@ -102,12 +102,12 @@ func scanToken(b []byte, i int) token {
 }
 
 // skipSeparators skips spaces, colours and separators of columns. It returns the last fence
-// among them: TAB, '|', ',' or a single '-'; 0 if there is none.
+// among them: TAB, '|', ',', ';' or a single '-'; 0 if there is none.
 func skipSeparators(b []byte, i int) (next int, fence byte) {
 	for i < len(b) {
 		switch c := b[i]; c {
-		case ' ', ';', ':', ']', ')', '\r':
-		case '\t', '|', ',':
+		case ' ', ':', ']', ')', '}', '\r':
+		case '\t', '|', ',', ';':
 			fence = c
 		case '-':
 			if i+1 < len(b) && b[i+1] != ' ' {

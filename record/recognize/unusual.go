@@ -129,27 +129,6 @@ func bracesEnd(b []byte, i int) int {
 	return -1
 }
 
-// cupsTime reports whether behind the letter that ends at b[i] a time stands: E [20/Nov/2026:15:04:05 +0100], ProCurve's W 11/20/26
-// 15:04:05, or E[2026-11-20|15:04:05.123].
-func cupsTime(b []byte, i int) bool {
-	if len(b) > i+len("[2026-11-20|15:04:05]") && b[i] == '[' { // of CometBFT
-		return b[i+1]-'0' <= 9 && b[i+5] == '-' && b[i+11] == '|'
-	}
-	return len(b) > i+len(" [20/Nov/2026:15:04:05") && b[i] == ' ' &&
-		(b[i+1] == '[' && b[i+4] == '/' && b[i+8] == '/' || b[i+3] == '/' && b[i+6] == '/' && b[i+9] == ' ')
-}
-
-// cupsLevel returns the level for the letter of CUPS.
-func cupsLevel(c byte) record.Level {
-	switch c {
-	case 'X':
-		return record.Fatal
-	case 'd':
-		return record.Debug
-	}
-	return letterLevel(c)
-}
-
 // topicsLevel returns the highest level in a list of topics of RouterOS: system,error,critical login failure.
 func topicsLevel(b []byte) record.Level {
 	highest, topics := record.None, 0

@@ -342,7 +342,7 @@ func zoneNamed(name []byte) int {
 
 // mayBeZone reports whether a word could be the abbreviation of a zone that zoneNamed does not have.
 func mayBeZone(word []byte) bool {
-	if len(word) < 3 || word[len(word)-1] != 'T' {
+	if len(word) < 3 || word[len(word)-1] != 'T' || record.LevelFromAlias(word) != record.None { // CRIT
 		return false
 	}
 	for _, c := range word {
@@ -351,7 +351,7 @@ func mayBeZone(word []byte) bool {
 		}
 	}
 	switch string(word) {
-	case "GET", "PUT", "HOST", "POST", "PORT", "NOT", "BUT", "OUT", "SET", "LIST", "TEST", "ROOT", "LAST", "NEXT", "REST", "ALERT",
+	case "GET", "PUT", "HOST", "POST", "PORT", "NOT", "BUT", "OUT", "SET", "LIST", "TEST", "ROOT", "LAST", "NEXT", "REST",
 		"EVENT", "AGENT", "REACT", "ABORT", "RESET", "START", "PRINT", "COUNT", "EXIT", "INIT", "UNIT", "AUDIT", "EDIT", "WAIT",
 		"NET", "JWT", "MQTT", "SWIFT", "BOOT", "FAULT", "GRANT", "INPUT", "PATCH", "QUIT", "STAT", "AT", "BAT", "DHT":
 		return false
