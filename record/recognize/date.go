@@ -6,8 +6,8 @@ import "logstow/record/internal/civil"
 type hints struct {
 	// order is that of the dates before, or the configured one.
 	order dateOrder
-	// latest is the day, counted from 1970, after which no date is expected; 0 if it is unknown.
-	latest int64
+	// ref is the reference for times without a year, in Unix nanoseconds; 0 if it is unknown.
+	ref int64
 }
 
 // dateOrder is the order of day and month in a date of the form 11/20/2026.
@@ -139,7 +139,7 @@ func (d *date) read(b []byte, i int, known hints) int {
 			return 0
 		}
 		if width == [3]int{2, 2, 2} && gap[0][0] != '.' {
-			d.orYearFirst(value, known.latest)
+			d.orYearFirst(value, known.ref)
 		}
 	}
 	if d.year < 100 {
@@ -154,14 +154,15 @@ func (d *date) read(b []byte, i int, known hints) int {
 func isDateGap(c byte) bool { return c == '-' || c == '/' || c == '.' || c == ' ' || c == ',' }
 
 // orYearFirst changes d, in which the year is the last of three numbers of two digits, if it is more likely the first, as in Spark's
-// 17/06/09. If both are possible, the later date is more likely, but not one after latest.
-func (d *date) orYearFirst(value [3]uint, latest int64) {
+// 17/06/09. If both are possible, the later date is more likely, but not one more than a day after ref.
+func (d *date) orYearFirst(value [3]uint, ref int64) {
 	first, ok := dayNumber(shortYear(value[0]), value[1], value[2])
 	if !ok {
 		return
 	}
 	last, ok := dayNumber(shortYear(d.year), d.month, d.day)
-	if !ok || latest == 0 || last > latest || last < first && first <= latest {
+	latest := ref/(nanosPerSecond*civil.SecondsPerDay) + 1
+	if !ok || ref == 0 || last > latest || last < first && first <= latest {
 		*d = date{year: value[0], month: value[1], day: value[2]}
 	}
 }

@@ -42,27 +42,14 @@ const (
 // fieldOf returns the meaning of a field with one of the usual names.
 func fieldOf(name []byte) field {
 	switch string(name) {
-	case "time", "ts", "t", "timestamp", "@timestamp", "date", "datetime", "dateTime", "@t",
-		"Time", "TIME", "Timestamp", "TIMESTAMP", "timeStamp", "TimeStamp", "DateTime", "date_time",
-		"eventTime", "event_time", "EventTime", "eventtime", "asctime", "logtime", "log_time", "logTime",
-		"TimeGenerated", "timeGenerated", "TimeCreated", "time_unix_nano", "timeUnixNano", "timeMillis",
-		"timestamp_ms", "timestampMs", "epochMillis", "epoch", "instant", "_time", "__REALTIME_TIMESTAMP",
-		"time_iso8601", "time_local", "msec", "written_at", "query_timestamp", "eventTimestamp", "event_timestamp", "EdgeStartTimestamp", "stageTimestamp", "requestReceivedTimestamp",
-		"dt", "ts_ms", "_ts", "_timestamp", "@time", "Date", "DATE", "time_ms", "unix_time", "logged_at", "loggedAt", "log_timestamp", "logTimestamp", "LogTime",
-		"timestamp_utc", "timestampUtc", "TimestampUtc", "time_utc", "utc_time", "UtcTime", "lastTimestamp":
+	case "time", "ts", "t", "timestamp", "@timestamp", "Timestamp", "@t", "epoch":
 		return fieldTime
-	case "level", "Level", "LEVEL", "lvl", "@l", "severity", "Severity", "SEVERITY", "log.level", "loglevel",
-		"logLevel", "LogLevel", "log_level", "levelname", "levelName", "level_name", "severityText",
-		"severity_text", "SeverityText", "priorityName", "error_severity", "@level":
+	case "level", "lvl", "@l", "severity", "Level":
 		return fieldLevel
 	case "PRIORITY", "syslog_severity", "severity_code", "syslog.severity", "log.syslog.severity.code":
 		return fieldSyslog
-	case "severityNumber", "severity_number", "SeverityNumber":
-		return fieldOTel
 	case "levelno":
 		return fieldPython
-	case "severityLevel", "SeverityLevel":
-		return fieldInsights
 	case "tz":
 		return fieldZone
 	case "timestampSeconds":
@@ -87,15 +74,57 @@ func fieldOf(name []byte) field {
 		return fieldStatus
 	case "request", "request_method", "requestMethod", "method", "http_method", "request_uri", "verb":
 		return fieldRequest
-	case "start_time", "started_at", "startTime", // of Envoy, of Kong
-		"created", "created_at", "createdAt", "received_at", "receivedAt": // of Python's logging, and of what a record is about
-		return fieldStart
 	case "tags":
 		return fieldTags
 	case "type", "Type", "priority":
 		return fieldType
 	case "reason", "Reason", "rule":
 		return fieldReason
+	}
+	if n := len(name); n > 1 && inSet(name[n-1]|0x20, 1<<'1', lastLetters) {
+		return foldedField(name)
+	}
+	return fieldOther
+}
+
+// lastLetters are those with which the names of foldedField end.
+const lastLetters = (1<<'c' | 1<<'d' | 1<<'e' | 1<<'l' | 1<<'o' | 1<<'p' | 1<<'r' | 1<<'s' | 1<<'t' | 1<<'y') >> 64
+
+// foldedField is fieldOf for names of times and levels in other spellings: log_level, logLevel, LogLevel, log.level and LOG-LEVEL are one.
+func foldedField(name []byte) field {
+	const longest = len("requestReceivedTimestamp")
+	if len(name) > longest {
+		return fieldOther
+	}
+	var space [longest]byte
+	folded := space[:0]
+	for _, c := range name {
+		switch {
+		case c == '_' || c == '-' || c == '.':
+			continue
+		case c-'A' < 26:
+			c |= 0x20
+		}
+		folded = append(folded, c)
+	}
+	switch string(folded) {
+	case "time", "ts", "t", "timestamp", "@timestamp", "@t", "@time", "date", "datetime", "dt", "instant", "asctime",
+		"eventtime", "eventtimestamp", "logtime", "logtimestamp", "loggedat", "writtenat", "recordtime", "occurredat",
+		"timegenerated", "timecreated", "utctime", "timeutc", "timestamputc", "utctimestamp", "isotime", "timeiso8601", "longdate",
+		"timeunixnano", "timemillis", "timems", "tsms", "timestampms", "timestampus", "timestampns", "timestampmillis",
+		"epochmillis", "epochms", "unixtime", "msec", "realtimetimestamp", "timelocal", "querytimestamp",
+		"edgestarttimestamp", "stagetimestamp", "requestreceivedtimestamp", "lasttimestamp":
+		return fieldTime
+	case "level", "lvl", "@l", "@level", "severity", "loglevel", "levelname", "levellabel", "severitytext", "severityname", "severitylabel",
+		"logseverity", "priorityname", "errorseverity":
+		return fieldLevel
+	case "severitynumber":
+		return fieldOTel
+	case "severitylevel":
+		return fieldInsights
+	case "starttime", "startedat", // of Envoy, of Kong
+		"created", "createdat", "receivedat", "localtime", "observedtimestamp": // of Python's logging, and of what a record is about
+		return fieldStart
 	}
 	return fieldOther
 }
@@ -313,6 +342,9 @@ func (f *finding) wholeTime(m *moment, text []byte) (ok bool) {
 	if n := f.minute.moment(m, text, true); n > 0 && n == len(text) && m.layout != layoutClock { // that may be a duration
 		return true
 	}
+	if number, found := bytes.CutPrefix(text, []byte("/Date(")); found { // of Windows PowerShell
+		text = bytes.TrimSuffix(number, []byte(")/"))
+	}
 	*m, ok = epochNumber(text)
 	return ok
 }
@@ -410,7 +442,7 @@ func levelValue(kind field, text []byte, mongo bool) record.Level {
 		return [...]record.Level{record.Trace, record.Info, record.Warn, record.Error, record.Fatal}[n]
 	case kind == fieldPython && n >= 10 && n < 60:
 		return record.Debug + record.Level(n/10-1)
-	case kind == fieldLevel && n >= 10 && n < 70:
+	case kind == fieldLevel && n >= 10 && n < 70 && n%5 == 0: // 17 is of OpenTelemetry
 		return record.Trace + record.Level(n/10-1)
 	}
 	return record.None

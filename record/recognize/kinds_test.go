@@ -308,3 +308,28 @@ func TestLevelsBesideTimes(t *testing.T) {
 		{"time=20.11.2026 15:04:05.123456 level=error", "2026-11-20T15:04:05.123456Z", record.Error},
 	})
 }
+
+func TestSpellingsOfNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"time", "Time", "TIME", "TS", "timestamp", "TimeStamp", "time_stamp", "@Timestamp", "log.timestamp", "Log-Timestamp", "DATETIME", "date_time",
+		"utcTime", "UtcTimestamp", "TimestampUTC", "loggedAt", "LOGGED_AT", "occurred_at", "epochMs", "timestampNs", "longdate", "CreatedAt", "local_time",
+	} {
+		check(t, `{"`+name+`":"2026-11-20T15:04:05Z","level":"error"}`, when, record.Error)
+	}
+	for _, name := range []string{
+		"level", "Lvl", "LOGLEVEL", "Log_Level", "log-level", "log.level", "LevelName", "level_label", "Severity", "severityName", "LOG_SEVERITY", "@Level",
+	} {
+		check(t, `{"time":"2026-11-20T15:04:05Z","`+name+`":"error"}`, when, record.Error)
+	}
+	checkAll(t, []lineCase{
+		{`{"request_time":"2026-11-20T15:04:05Z","levels":"error"}`, "", record.None},
+		{`{"TimeZone":"2026-11-20T15:04:05Z","_level_of_detail_and_so_on_and_on":"error"}`, "", record.None},
+		{`{"created":"2020-01-01T00:00:00Z","Time":"2026-11-20T15:04:05Z"}`, when, record.None},
+		{`{"time":"2026-11-20T16:04:05+01:00[Europe/Berlin]","severity":17}`, when, record.None},
+		{`{"time":"2026-11-20T15:04:05Z[UTC]","level":35}`, when, record.Info},
+		{`{"time":"\/Date(1795187045000)\/","level":"error"}`, when, record.Error},
+		{`{"time":"/Date(1795187045000)/","level":"error"}`, when, record.Error},
+		{"2026-11-20T15:04:05Z[main] ERROR x", when, record.Error},
+	})
+}

@@ -17,10 +17,15 @@ func (m *moment) zone(b []byte, i int) int {
 	}
 	switch b[i] {
 	case 'Z', 'z':
-		i++
 		m.utc = true
+		if i++; i < len(b) && b[i] == '[' {
+			i = regionGroup(b, i)
+		}
 	case '+', '-':
-		return m.offset(b, i)
+		if i = m.offset(b, i); 0 < i && i < len(b) && b[i] == '[' {
+			i = regionGroup(b, i)
+		}
+		return i
 	case ' ':
 		switch {
 		case isUTCColumn(b, i):
@@ -45,6 +50,20 @@ func (m *moment) zone(b []byte, i int) int {
 		return 0
 	}
 	return i
+}
+
+// regionGroup returns the end of the region in the brackets at b[i], as Java writes it behind an offset: Z[UTC], +01:00[Europe/Berlin]; i
+// if there is none.
+func regionGroup(b []byte, i int) int {
+	end := wordEnd(b, i+1)
+	known := isUTC(b[i+1 : end])
+	if !known && end < len(b) && b[end] == '/' && isArea(b[i+1:end]) {
+		end, known = regionEnd(b, end), true
+	}
+	if !known || end >= len(b) || b[end] != ']' {
+		return i
+	}
+	return end + 1
 }
 
 // zoneGroup reads an optional zone in the brackets at b[i], behind a blank: (CET), [+0100], [UTC]. It returns the end of the time.
