@@ -95,3 +95,18 @@ func TestAutoGolden(t *testing.T) {
 		})
 	}
 }
+
+// The first line of a file may have a byte order mark.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	for _, lines := range [][]string{
+		{"\ufeffinfo: Shop.Orders[0]\r", "      order placed\r"},
+		{"\ufeff\x1b[32minfo\x1b[39m: Shop.Orders[0]", "      order placed"},
+		{"\ufeffTraceback (most recent call last):", `  File "a.py", line 1`, "KeyError: 'k'"},
+		{"\ufeff2026-11-20 15:04:05 ERROR failed", "System.Exception: failed", "   at Shop.Orders.Place()"},
+	} {
+		if got := texts(join(t, multiline.Options{Auto: true}, lines)); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+	}
+}

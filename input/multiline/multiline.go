@@ -224,16 +224,21 @@ func (j *Joiner) classify(line []byte) (action, state) {
 
 // heldText returns the text of the held event for a decision: without escape sequences if its first line has any.
 func (j *Joiner) heldText() []byte {
+	text := bytes.TrimPrefix(j.held.Text, []byte(orderMark))
 	if !j.colored {
-		return j.held.Text
+		return text
 	}
 	const maxText = 4 << 10 // decisions depend on the first lines
-	j.plain = ansi.Strip(j.plain[:0], j.held.Text[:min(len(j.held.Text), maxText)])
+	j.plain = ansi.Strip(j.plain[:0], text[:min(len(text), maxText)])
 	return j.plain
 }
 
-// withoutColors returns a line without the escape sequences of terminals.
+// orderMark is the byte order mark, which the first line of a file may have.
+const orderMark = "\ufeff"
+
+// withoutColors returns a line without a byte order mark and the escape sequences of terminals.
 func withoutColors(line []byte) []byte {
+	line = bytes.TrimPrefix(line, []byte(orderMark))
 	if bytes.IndexByte(line, ansi.Escape) < 0 {
 		return line
 	}

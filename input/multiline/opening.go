@@ -153,6 +153,10 @@ func opening(line []byte) state {
 		return plain
 	}
 	switch {
+	case hasSuffix(line, traceback): // logging.error(traceback.format_exc())
+		return pyHead
+	case bytes.Contains(line, []byte(" thread '")):
+		return rustPanic(line[bytes.Index(line, []byte(" thread '"))+1:])
 	case hasSuffix(line, "]:") && endsInGoroutine(line):
 		return goFrames
 	case isClickHouse(line):

@@ -90,7 +90,10 @@ const pyQuotes = `"""`
 // isRemote reports whether a line introduces the traceback of another process: multiprocessing.pool.RemoteTraceback:.
 func isRemote(line []byte) bool { return hasSuffix(bytes.TrimRight(line, " "), "RemoteTraceback:") }
 
-func isTraceback(line []byte) bool { return hasPrefix(line, "Traceback (most recent call last):") }
+// traceback begins a traceback.
+const traceback = "Traceback (most recent call last):"
+
+func isTraceback(line []byte) bool { return hasPrefix(line, traceback) }
 
 // isPyEnd reports whether a line is an exception without a message, or "package.Error: message".
 func isPyEnd(line []byte) bool {

@@ -323,6 +323,8 @@ func TestSpellingsOfNames(t *testing.T) {
 		check(t, `{"time":"2026-11-20T15:04:05Z","`+name+`":"error"}`, when, record.Error)
 	}
 	checkAll(t, []lineCase{
+		{"\ufeff" + `{"time":"2026-11-20T15:04:05Z","level":"error"}`, when, record.Error},
+		{"\ufeff[15:04:05 ERR] x", "", record.Error},
 		{`{"request_time":"2026-11-20T15:04:05Z","levels":"error"}`, "", record.None},
 		{`{"TimeZone":"2026-11-20T15:04:05Z","_level_of_detail_and_so_on_and_on":"error"}`, "", record.None},
 		{`{"created":"2020-01-01T00:00:00Z","Time":"2026-11-20T15:04:05Z"}`, when, record.None},

@@ -68,9 +68,6 @@ func (f *finding) line(b []byte) {
 		return
 	}
 	i := 0
-	if len(b) > 2 && b[0] == '\xef' && b[1] == '\xbb' && b[2] == '\xbf' {
-		i = 3 // a byte order mark
-	}
 	if i < len(b) && b[i] == '<' {
 		if i = f.priority(b, i); isWindowsEvent(b[i:]) {
 			f.windowsEvent(b[i:])

@@ -194,8 +194,10 @@ func (r *Recognizer) find(f *finding, line []byte) {
 	}
 }
 
-// readLine reads a line into f, which is empty. If its date is in another language, it returns the line with the date in English.
+// readLine reads a line into f, which is empty. It returns the line without a byte order mark, and with a date of another language in
+// English.
 func (r *Recognizer) readLine(f *finding, line []byte) []byte {
+	line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	f.line(line)
 	if f.found {
 		return line
