@@ -189,6 +189,9 @@ func (r *Recognizer) find(f *finding, line []byte) {
 	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
 		f.level = r.fieldLevel(line)
 	}
+	if f.level == record.None && f.layout == layoutAccess {
+		f.level = requestLevel(line)
+	}
 	if f.level == record.None && !f.inner && (!f.found || f.layout == layoutSyslog || f.layout == layoutISO) {
 		f.level = r.textLevel(f, line)
 	}
@@ -250,6 +253,18 @@ func isProse(text []byte) bool {
 		return false
 	}
 	return true
+}
+
+// requestLevel returns the level of the status behind the request of an access log whose columns are in an order of its own:
+// … "GET / HTTP/1.1" 502 ….
+func requestLevel(line []byte) record.Level {
+	_, rest, _ := bytes.Cut(line, []byte(" HTTP/"))
+	_, rest, found := bytes.Cut(rest[:min(len(rest), len(`1.1" 502 `))], []byte(`" `))
+	if !found {
+		return record.None
+	}
+	level, _ := parse.StatusLevel(rest[:digitsEnd(rest, 0)])
+	return level
 }
 
 // maxWrapped is how many bytes of a wrapped line, as escaped in JSON, are examined.

@@ -48,7 +48,7 @@ func scanToken(b []byte, i int) token {
 		k++
 	}
 	t.word, t.upper, t.end = k, cases&0x20 == 0, k
-	if k >= len(b) || b[k] == ' ' || b[k] == '\t' || b[k] == '|' {
+	if k >= len(b) || b[k] == ' ' || b[k] == '\t' || b[k] == '|' || b[k] == ';' || b[k] == ',' && k+1 < len(b) && b[k+1] != ' ' {
 		if k > i && k-i <= maxColumn {
 			t.kind = tokenWord
 		}
