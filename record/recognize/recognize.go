@@ -200,7 +200,10 @@ func (r *Recognizer) find(f *finding, line []byte) {
 // readLine reads a line into f, which is empty. It returns the line without a byte order mark, and with a date of another language in
 // English.
 func (r *Recognizer) readLine(f *finding, line []byte) []byte {
-	line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	const orderMark = "\ufeff"
+	if len(line) > 0 && line[0] == orderMark[0] {
+		line = bytes.TrimPrefix(line, []byte(orderMark))
+	}
 	f.line(line)
 	if f.found {
 		return line
