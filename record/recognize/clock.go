@@ -72,7 +72,8 @@ func onDayAt(b []byte, i int, year, month, day uint, second int64, nano int32) (
 	if mayBeHalfDay(b, i) {
 		second, i = halfDay(b, i, second)
 	}
-	m := moment{second: daySecond(year, month, day) + second, nano: nano}
+	days := civil.Days(int(year), int(month), int(day))
+	m := moment{second: days*civil.SecondsPerDay + second, nano: nano, day1970: int32(days)}
 	return m, m.zone(b, i)
 }
 

@@ -45,6 +45,9 @@ func dated(b []byte, i int, known hints) (moment, int) {
 	if m.order = d.order; d.slashed {
 		m.layout = layoutAccess
 	}
+	if n >= i+len("15:04:05") && b[i+2] == ':' && b[i+5] == ':' && i <= maxClock {
+		m.clock = uint8(i)
+	}
 	return m, n
 }
 

@@ -12,7 +12,7 @@ import (
 // if t is not a level, or is not set off from prose. t is the n-th token before or after the
 // time, and follows the separator fence.
 func (f *finding) levelAt(b []byte, t *token, n int, fence byte) (record.Level, int) {
-	if !f.found && n == 0 && t.word > t.start {
+	if !f.found && n == 0 && t.word > t.start && timeStart(b, t.word) > t.word {
 		level := wordLevel(b[t.start:t.word])
 		if t.word == t.start+1 {
 			level = cupsLevel(b, t.start)

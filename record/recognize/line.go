@@ -333,15 +333,24 @@ func (f *finding) timeAt(b []byte, i int, bare bool) int {
 // timeFollows reports whether a time, perhaps in brackets, stands behind the separators at b[i], as behind Mattermost's and CUPS' levels,
 // error [2026-11-20 15:04:05.123 +01:00] and E [20/Nov/2026:15:04:05 +0100].
 func (f *finding) timeFollows(b []byte, i int) bool {
+	start := timeStart(b, i)
+	if start < 0 {
+		return false
+	}
+	_, n := parseMoment(b[start:], false, f.minute.known)
+	return n > 0
+}
+
+// timeStart returns where such a time begins if one may stand there, otherwise -1.
+func timeStart(b []byte, i int) int {
 	i, _ = skipSeparators(b, i)
 	if i < len(b) && b[i] == '[' {
 		i++
 	}
 	if i >= len(b) || b[i]-'0' > 9 && b[i]-'A' >= 26 {
-		return false
+		return -1
 	}
-	_, n := parseMoment(b[i:], false, f.minute.known)
-	return n > 0
+	return i
 }
 
 // isColumn reports whether the token t is a column and not the start of the message. t is the n-th

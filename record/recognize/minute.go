@@ -1,27 +1,43 @@
 package recognize
 
-// minute caches the last date, hour and minute read in the layouts 2015-07-29 17:41:… and 29/Jul/2015:17:41:…, so that
+import "logstow/record/internal/civil"
+
+// maxClock is the largest offset of a clock whose minute is cached, as of Friday, November 20, 2026 15:04:05.
+const maxClock = 32
+
+// minute caches the last date, hour and minute of a time that begins with them, 2015-07-29 17:41:…, 29/Jul/2015:17:41:…, so that
 // only the seconds of the next line in the same minute are parsed. The results are those of parseMoment.
 type minute struct {
 	// text[:n] is what is cached; n is 0 if nothing is.
-	text   [len("29/Jul/2015:17:41:")]byte
-	n      int
-	layout layout
-	// day is the day's start and ofDay the minute's second of the day, on the clock of the line's zone.
-	day, ofDay int64
-	regions    regions
-	known      hints
+	text [maxClock + len("17:41:")]byte
+	n    int
+	// start is midnight of the day, ofDay the minute's second of the day, on the clock of the line's zone.
+	start   moment
+	ofDay   int64
+	regions regions
+	known   hints
+	// day is the start of the UTC day of known.ref, in Unix nanoseconds.
+	day int64
 	// apart has the parts of a time that are fields of their own, of the current object or pairs.
 	apart apart
 }
 
+// at sets the reference, see hints. A cached date may be another one on another day.
+func (c *minute) at(ref int64) {
+	const day = nanosPerSecond * civil.SecondsPerDay
+	if ref < c.day || ref-c.day >= day || c.known.ref == 0 {
+		c.day, c.n = ref/day*day, 0
+	}
+	c.known.ref = ref
+}
+
 // moment is parseMoment into m.
 func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
-	const words = 16 // compared as two words
+	const word = 8 // which tells most others apart
 	i := c.n
-	if len(b) < len(c.text)+2 || i <= words || [words]byte(b) != [words]byte(c.text[:]) || b[words] != c.text[words] || b[i-1] != c.text[i-1] {
-		if n = c.parse(m, b, bare); n > 0 {
-			c.cache(m.layout, b)
+	if len(b) < i+len("00") || i == 0 || [word]byte(b) != [word]byte(c.text[:]) || string(b[word:i]) != string(c.text[word:i]) {
+		if n = c.parse(m, b, bare); n > 0 && m.clock > 0 {
+			c.cache(m, b)
 		}
 		return n
 	}
@@ -35,7 +51,8 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	if !level && mayBeHalfDay(b, end) {
 		second, end = halfDay(b, end, second)
 	}
-	*m = moment{second: c.day + second, nano: nano, layout: c.layout}
+	*m = c.start
+	m.second, m.nano = m.second+second, nano
 	if level {
 		return end
 	}
@@ -46,21 +63,11 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 	return n
 }
 
-// cache caches the minute of a line that begins with a time.
-func (c *minute) cache(l layout, b []byte) {
-	var clock int
-	switch {
-	case l == layoutISO:
-		clock = len("2015-07-29 ")
-		c.day = daySecond(four(b, 0), two(b, 5), two(b, 8))
-	case l == layoutAccess && len(b) > len(c.text) && b[2] == '/' && b[14] == ':' && b[17] == ':':
-		clock = len("29/Jul/2015:")
-		c.day = daySecond(four(b, 7), monthOf(b[3:]), two(b, 0))
-	default:
-		return
-	}
-	c.n, c.layout = clock+len("17:41:"), l
-	copy(c.text[:c.n], b)
+// cache caches the minute of a time at the start of b.
+func (c *minute) cache(m *moment, b []byte) {
+	clock := int(m.clock)
+	c.n = copy(c.text[:], b[:clock+len("17:41:")])
+	c.start = moment{second: int64(m.day1970) * civil.SecondsPerDay, day1970: m.day1970, layout: m.layout, order: m.order, clock: m.clock}
 	c.ofDay = int64(two(b, clock)*3600 + two(b, clock+3)*60)
 }
 
@@ -79,8 +86,8 @@ func isLevelBehind(b []byte, i int) bool {
 // parse is parseMoment into m, with regions resolved.
 func (c *minute) parse(m *moment, b []byte, bare bool) (n int) {
 	*m, n = parseMoment(b, bare, c.known)
-	if n > 0 && m.order != orderUnknown && m.order != orderEither {
-		c.known.order = m.order
+	if n > 0 && m.order != orderUnknown && m.order != orderEither && c.known.order != m.order {
+		c.known.order, c.n = m.order, 0 // the cached date may be another one
 	}
 	if n > 0 && m.named == zoneRegion {
 		c.regions.resolve(m, b[:n])

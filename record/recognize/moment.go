@@ -20,6 +20,9 @@ type moment struct {
 	layout     layout
 	// level is set by layouts that begin with a level's letter.
 	level record.Level
+	// clock is where 15:04:05 begins if the date with its year is before it, otherwise 0. The day counts from 1970.
+	clock   uint8
+	day1970 int32
 }
 
 // layout determines which columns are expected around a time.
@@ -98,23 +101,26 @@ func parseLettered(b []byte, known hints) (moment, int) {
 		return klog(b)
 	}
 	if start := englishDayEnd(b); start > 0 {
-		switch m, n := dated(b, start, known); {
-		case n > 0:
-			if start == 4 && b[4]-'0' <= 9 && b[8] == '-' { // of journalctl -o short-full
-				m.layout = layoutSyslog
-			}
-			return m, n
-		case b[start]-'0' <= 9:
-			return dayFirst(b, start)
+		read := monthFirst
+		if b[start]-'0' <= 9 {
+			read = dayFirst
 		}
-		return monthFirst(b, start)
-	}
-	if end := monthLength(b, 0); end > 0 {
-		m, n := dated(b, 0, known)
-		if n == 0 && end == len("Nov") { // without a year, a whole name is more likely in a sentence
-			m, n = monthFirst(b, 0)
+		if m, n := read(b, start); n > 0 {
+			return m, n
+		}
+		m, n := dated(b, start, known)
+		if start == 4 && b[4]-'0' <= 9 && b[8] == '-' { // of journalctl -o short-full
+			m.layout = layoutSyslog
 		}
 		return m, n
+	}
+	if end := monthLength(b, 0); end > 0 {
+		if end == len("Nov") { // without a year, a whole name is more likely in a sentence
+			if m, n := monthFirst(b, 0); n > 0 {
+				return m, n
+			}
+		}
+		return dated(b, 0, known)
 	}
 	if b[2]-'A' < 26 && (b[3] == ' ' || b[4] == ' ') {
 		return zoneFirst(b)
@@ -217,7 +223,7 @@ func yearFirst(b []byte) (moment, int) {
 	}
 	second, nano, end := clockAt(b, 11)
 	m, n := onDayAt(b, end, four(b, 0), two(b, 5), two(b, 8), second, nano)
-	m.layout = layoutISO
+	m.layout, m.clock = layoutISO, 11
 	return m, n
 }
 

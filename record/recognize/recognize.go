@@ -140,7 +140,7 @@ func New(opts Options) *Recognizer {
 // modification time of an old file, otherwise read. Such a time gets the latest year with which it is
 // before ref, or up to a day after it because of clock skew.
 func (r *Recognizer) Stamp(line []byte, read, ref int64) Stamp {
-	r.minute.known.ref = ref
+	r.minute.at(ref)
 	f := finding{minute: &r.minute, shape: &r.shape}
 	r.find(&f, line)
 	if (!f.found || f.level == record.None) && bytes.IndexByte(line, ansi.Escape) >= 0 {
