@@ -3,6 +3,7 @@ package timearg
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,7 +19,7 @@ import (
 //	Nov 20  Nov 20 15:04:05  20 Nov 2026  Nov 20, 2026 15:04
 //	20/Nov/2026:15:04:05                                 as in access logs
 //	15:04  15:04:05                                      today
-//	now  today  yesterday  tomorrow  yesterday 15:04     days start at midnight
+//	now  now-2h  today  yesterday  tomorrow  yesterday 15:04     days start at midnight
 //	-2h  -1d12h  +30m  2h ago  1 hour ago  2 days 3 hours ago
 //	1795187045  1795187045.25  1795187045250             Unix seconds, ms, µs or ns, by size
 //
@@ -68,13 +69,16 @@ func ofTwo(t time.Time, second bool) time.Time {
 	return t
 }
 
-// ParseSince parses the start of a range: a duration (2h) before now, or a time as in [Parse].
+// ParseSince parses the start of a range: a duration (2h, 2 hours) before now, or a time as in [Parse].
 func ParseSince(s string, now time.Time) (time.Time, error) {
 	if d, err := units.ParseDuration(s); err == nil {
 		return now.Add(-d), nil
 	}
 	t, err := Parse(s, now)
 	if err != nil {
+		if t, ok := ago(strings.Join(strings.Fields(s), " ")+" ago", now); ok && t.Before(now) {
+			return t, nil
+		}
 		return t, fmt.Errorf("%q is neither a duration nor a time (write 15m, 2h, 3d, yesterday, 2026-11-20 or 2026-11-20T15:04:05Z)", s)
 	}
 	return t, nil
@@ -123,10 +127,12 @@ func cutZone(s string) (rest string, zone *time.Location, ok bool) {
 	return s, nil, false
 }
 
-// relative reads now, or a signed duration from now.
+// relative reads now, a signed duration from now, or both.
 func relative(s string, now time.Time) (time.Time, bool) {
-	if strings.EqualFold(s, "now") {
-		return now, true
+	if len(s) >= 3 && strings.EqualFold(s[:3], "now") {
+		if s = s[3:]; s == "" {
+			return now, true
+		}
 	}
 	if s == "" || s[0] != '-' && s[0] != '+' {
 		return time.Time{}, false
@@ -141,7 +147,7 @@ func relative(s string, now time.Time) (time.Time, bool) {
 	return now.Add(d), true
 }
 
-// ago parses "2h ago" and "2 days 3 hours ago". Months and years are calendar months and years.
+// ago parses "2h ago", "2min ago" and "2 days 3 hours ago". Months and years are calendar months and years.
 func ago(s string, now time.Time) (time.Time, bool) {
 	text, ok := strings.CutSuffix(strings.ToLower(s), " ago")
 	if !ok {
@@ -150,7 +156,7 @@ func ago(s string, now time.Time) (time.Time, bool) {
 	if d, err := units.ParseDuration(text); err == nil {
 		return now.Add(-d), true
 	}
-	words := strings.Fields(text)
+	words := strings.Fields(regexp.MustCompile(`^(\d+)([a-z])`).ReplaceAllString(text, "$1 $2"))
 	if len(words) == 0 || len(words)%2 != 0 {
 		return time.Time{}, false
 	}

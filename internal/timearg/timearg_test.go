@@ -47,6 +47,8 @@ func TestParse(t *testing.T) {
 		"0 hours 46 minutes ago":     "2026-11-20T14:18:05.25+01:00",
 		"0 s ago":                    "2026-11-20T15:04:05.25+01:00",
 		"90 min ago":                 "2026-11-20T13:34:05.25+01:00",
+		"5min ago":                   "2026-11-20T14:59:05.25+01:00",
+		"Now-1d12h":                  "2026-11-19T03:04:05.25+01:00",
 		"30 s ago":                   "2026-11-20T15:03:35.25+01:00",
 		"1 week ago":                 "2026-11-13T15:04:05.25+01:00",
 		"1 month ago":                "2026-10-20T15:04:05.25+01:00",
@@ -95,6 +97,9 @@ func TestParseSince(t *testing.T) {
 		"yesterday":            "2026-11-19T00:00:00+01:00",
 		"2026-11-22T01:00:00Z": "2026-11-22T01:00:00Z",
 		"1 hour ago":           "2026-11-20T14:04:05.25+01:00",
+		"1 hour":               "2026-11-20T14:04:05.25+01:00",
+		"90min":                "2026-11-20T13:34:05.25+01:00",
+		"now-1h":               "2026-11-20T14:04:05.25+01:00",
 		"-2h":                  "2026-11-20T13:04:05.25+01:00",
 		"14:00":                "2026-11-20T14:00:00+01:00",
 	} {
@@ -104,7 +109,7 @@ func TestParseSince(t *testing.T) {
 			t.Errorf("%q: %s, %v; want %s", s, got.Format(time.RFC3339Nano), err, want)
 		}
 	}
-	for _, bad := range []string{"", "5", "0h", "soon"} {
+	for _, bad := range []string{"", "5", "0h", "0 hours", "now-", "1 hour 5", "soon"} {
 		if got, err := timearg.ParseSince(bad, clock()); err == nil {
 			t.Errorf("%q: %s, want an error", bad, got)
 		}
