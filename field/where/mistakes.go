@@ -38,13 +38,15 @@ func meant(expression []rune, at int) string {
 		return "write and, or, not in lower case"
 	case starts("&"):
 		return "write and: status == 200 and has(user)"
+	case starts(".", "@"):
+		return `write names without a dot in front, other names with field: field("@status") == 200`
 	case starts(",") && regexp.MustCompile(`(?i)\bin\s*\([^()]*$`).MatchString(before):
 		return "write brackets: status in [200, 404]"
 	case starts("“", "”", "‘", "’"):
 		return `write straight quotes: "`
 	}
 	switch strings.ToLower(word) {
-	case "like", "ilike", "contain", "includes", "starts", "ends", "startswith", "endswith", "match", "regex":
+	case "like", "ilike", "contain", "includes", "starts", "ends", "startswith", "endswith", "match", "regex", "has":
 		return `write contains, startsWith, endsWith or matches: path startsWith "/p"`
 	case "is":
 		return "write user == nil for null, and not has(user) for a missing field"
