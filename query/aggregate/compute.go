@@ -139,8 +139,13 @@ func otherName(name string) string {
 		return "p95(FIELD), or quantile(0.95, FIELD)"
 	case "stdev", "std", "stddev_pop":
 		return "stddev"
-	case "uniq", "unique", "count_distinct", "cardinality", "dc":
+	case "uniq", "unique", "count_distinct", "cardinality", "dc", "dcount":
 		return "distinct"
+	case "countif", "count_if":
+		return "count(EXPR)"
+	}
+	if _, _, named := strings.Cut(name, "="); named {
+		return "the name behind the function: count(status >= 500) as errors"
 	}
 	return ""
 }

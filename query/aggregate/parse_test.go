@@ -63,11 +63,15 @@ func TestParseCompute(t *testing.T) {
 func TestComputeErrors(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]string{
-		"":                          "invalid --compute: empty item (at character 1)",
-		"count,":                    "invalid --compute: empty item (at character 7)",
-		"count,,rate":               "invalid --compute: empty item (at character 7)",
-		"cuont":                     `invalid --compute: unknown function "cuont" (at character 1); hint: did you mean count?`,
-		"count, sun(f)":             `invalid --compute: unknown function "sun" (at character 8); hint: did you mean sum?`,
+		"":              "invalid --compute: empty item (at character 1)",
+		"count,":        "invalid --compute: empty item (at character 7)",
+		"count,,rate":   "invalid --compute: empty item (at character 7)",
+		"cuont":         `invalid --compute: unknown function "cuont" (at character 1); hint: did you mean count?`,
+		"count, sun(f)": `invalid --compute: unknown function "sun" (at character 8); hint: did you mean sum?`,
+		"dcount(f)":     `invalid --compute: unknown function "dcount" (at character 1); hint: write distinct`,
+		"countif(f)":    `invalid --compute: unknown function "countif" (at character 1); hint: write count(EXPR)`,
+		"n=sum(f)": `invalid --compute: unknown function "n=sum" (at character 1); hint: write the name behind the function: ` +
+			`count(status >= 500) as errors`,
 		"mean(f)":                   `invalid --compute: unknown function "mean" (at character 1); hint: write avg`,
 		"count, median(f)":          `invalid --compute: unknown function "median" (at character 8); hint: write p50`,
 		"distnct(f)":                `invalid --compute: unknown function "distnct" (at character 1); hint: did you mean distinct?`,
