@@ -30,8 +30,8 @@ type Known struct {
 	Field func(name string) (meant string, text bool)
 }
 
-// Conditions as people type them: level:error, status=500, took>1s.
-const conditionForm = `^([A-Za-z_@][A-Za-z0-9_.@-]*)(:|==|=|!=|>=|<=|>|<)(.+)$`
+// Conditions as people type them: level:error, status = 500, took>1s.
+const conditionForm = `^([A-Za-z_@][A-Za-z0-9_.@-]*)(:|\s*(?:==|=|!=|>=|<=|>|<)\s*)(.+)$`
 
 // Meanings finds patterns by which the user may have meant something else than their text: conditions on level, service and fields,
 // words between patterns (AND, OR, NOT), quotes and wildcards.
@@ -89,7 +89,7 @@ func (r *reader) read() {
 // readOne reads a pattern that stands alone.
 func (r *reader) readOne(p string) {
 	if m := r.condition.FindStringSubmatch(p); m != nil && !strings.HasPrefix(m[3], "//") {
-		r.readCondition(p, m[1], m[2], unquote(m[3]))
+		r.readCondition(p, m[1], strings.TrimSpace(m[2]), unquote(m[3]))
 		return
 	}
 	if text := unquote(p); text != p && text != "" {

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,7 +19,11 @@ func (x *explanation) patterns() {
 	if x.meanings() {
 		return
 	}
+	selector := regexp.MustCompile("^{\\s*\\w+\\s*(=~?|!=|!~)\\s*[\"'`]")
 	for _, p := range x.sel.Patterns {
+		if selector.MatchString(p) {
+			x.add("meaning", "%q was searched as text; logq ql runs LogQL", p)
+		}
 		if slices.Contains(x.planned, p) {
 			x.add("service-name", "%q is a service", p)
 			x.advise(": -s %s selects it", p)
