@@ -35,7 +35,8 @@ func instead() map[string]string {
 		{"queries favorites bookmarks", "logq saved lists the queries of a file, and runs one"},
 		{"tail follow watch stream live", "logq query --follow prints new records, logq query --tail N the last N"},
 		{"count aggregate top histogram summary group report", "logq stats counts records"},
-		{"ls list info status blobs files sources store stores", "logq services lists the services, logq segments what is inStores"},
+		{"ls list info status blobs files sources store stores", "logq services lists the services, logq segments the segments"},
+		{"labels label series columns keys schema", "logq fields describes the fields of records, logq services lists the services"},
 		{"run ship check quarantine resend retain compact verify reindex grant", "that is a command of shipper"},
 	} {
 		for word := range strings.FieldsSeq(one[0]) {
@@ -43,4 +44,29 @@ func instead() map[string]string {
 		}
 	}
 	return words
+}
+
+// flagsInstead maps flags of other programs, without dashes, to those of this one.
+func flagsInstead() map[string]string {
+	names := map[string]string{}
+	for _, one := range [][2]string{
+		{"v invert-match not", "--exclude"},
+		{"E P grep g", "--regexp"},
+		{"until end", "--to"},
+		{"last ago", "--since"},
+		{"app container unit u job", "--service"},
+		{"priority p severity", "--level"},
+		{"filter", "--where"},
+		{"lines", "--tail"},
+		{"top head take max-count m", "--limit"},
+		{"reverse desc", "--newest"},
+		{"format", "--output"},
+		{"group-by groupby", "--by"},
+		{"no-color no-colour", "--color never"},
+	} {
+		for name := range strings.FieldsSeq(one[0]) {
+			names[name] = one[1]
+		}
+	}
+	return names
 }

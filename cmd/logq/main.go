@@ -126,7 +126,7 @@ logq stats --since 1d --by hour`,
 			Writer:  env.stdout, ErrWriter: env.stderr,
 			Commands: commands(env),
 		},
-		OtherNames: instead(), Variables: variables(), Rules: rules(), Manual: "docs/query.md",
+		OtherNames: instead(), OtherFlags: flagsInstead(), Variables: variables(), Rules: rules(), Manual: "docs/query.md",
 	}
 	p.Commands = append(p.Commands, manual.CompletionCommand(p.App, completionNote), manual.ManCommand(p))
 	return p

@@ -78,6 +78,8 @@ type Program struct {
 	*ucli.App
 	// OtherNames maps names of commands in other programs to the command to type here.
 	OtherNames map[string]string
+	// OtherFlags maps names of flags in other programs, without dashes, to the flag to type here, with its dashes and perhaps a value.
+	OtherFlags map[string]string
 	// Variables are the environment variables that it reads.
 	Variables []Variable
 	// Rules are the rules for flags that are given together.
@@ -132,7 +134,7 @@ func run(ctx context.Context, p Program, args []string) error {
 	} else if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
 		return p.unknownCommand(rest[i], rest)
 	}
-	permuted, err := Permute(append(flags, Under("", Switch("help,h", ""))...), rest)
+	permuted, err := Permute(append(flags, Under("", Switch("help,h", ""))...), p.OtherFlags, rest)
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func TestPermute(t *testing.T) {
 		{"--class= --class=x --name=", "--class=|--class=x|--name=|--"},
 		{"--cost 1e-3", "--cost=1e-3|--"},
 	} {
-		got, err := cli.Permute(flags(), strings.Fields(c.args))
+		got, err := cli.Permute(flags(), nil, strings.Fields(c.args))
 		if err != nil {
 			t.Errorf("%s: %v", c.args, err)
 		} else if diff := cmp.Diff(c.want, strings.Join(got, "|")); diff != "" {
@@ -71,7 +71,7 @@ func TestPermute(t *testing.T) {
 		"-n 5 -n 5", "-n5 --limit=6", "--limit=5 --limit=5", "--from a --from b", "--name= --name=x", "-i --ignore-case=true", "--ignore-case=true -i",
 		"-e=", "--regexp=", "--from=", "--limit=", "--cost=", "--ignore-case=", "-n x", "--cost x", "--ignore-case=x", "-l a,,b", "-l [a", "-l a,", "-l \"a",
 	} {
-		_, err := cli.Permute(flags(), strings.Fields(args))
+		_, err := cli.Permute(flags(), nil, strings.Fields(args))
 		if cli.Status(err) != cli.Usage {
 			t.Errorf("%s: %v, want a usage error", args, err)
 		}
@@ -149,7 +149,8 @@ func TestRun(t *testing.T) {
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"}}, append([]string{"tool"}, args...))
+		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"},
+			OtherFlags: map[string]string{"v": "--regexp", "w": "--words", "svc": "--service all"}}, append([]string{"tool"}, args...))
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {
@@ -172,6 +173,9 @@ func TestRun(t *testing.T) {
 		{"query -frobnicate", nil, 2, "", "hint: put -- before"},
 		{"query --serv x", nil, 2, "", "tool: unknown flag --serv\nhint: did you mean --service?\n"},
 		{"query --sevrice x", nil, 2, "", "hint: did you mean --service?\n"},
+		{"query -v x", nil, 2, "", "tool: unknown flag -v\nhint: did you mean --regexp?\n"},
+		{"query --svc=x", nil, 2, "", "hint: did you mean --service all?\n"},
+		{"query -w", nil, 2, "", "hint: put -- before"},
 		{"query --n 5", nil, 2, "", "hint: did you mean -n?\n"},
 		{"query -n 5 --limit 6", nil, 2, "", "tool: --limit is given more than once\nhint: give it once\n"},
 		{"query -e=", nil, 2, "", "tool: -e has an empty value\nhint: omit -e; a shell variable in its value may be unset\n"},

@@ -17,8 +17,10 @@ import (
 // Usage errors are: an unknown argument that begins with a dash, a value that is missing, empty or
 // not of the flag's type, and a second value for a flag that is no [ListFlag]. A repeated switch
 // (-i -i) has no effect.
-func Permute(flags []ucli.Flag, args []string) ([]string, error) {
-	p := &permuter{flags: flags, args: args, seen: map[string]string{}}
+//
+// The error of an unknown flag suggests the one in others, as in [Program], if there is one.
+func Permute(flags []ucli.Flag, others map[string]string, args []string) ([]string, error) {
+	p := &permuter{flags: flags, others: others, args: args, seen: map[string]string{}}
 	for len(p.args) > 0 {
 		arg := p.next()
 		if arg == "--" {
@@ -44,6 +46,7 @@ func Permute(flags []ucli.Flag, args []string) ([]string, error) {
 // permuter is the state of Permute.
 type permuter struct {
 	flags           []ucli.Flag
+	others          map[string]string
 	args            []string // unprocessed arguments
 	out, positional []string
 	seen            map[string]string // the flags of out that are no lists, with their values
@@ -61,7 +64,7 @@ func (p *permuter) long(arg string) error {
 	f := find(p.flags, name)
 	switch {
 	case f == nil || len(name) == 1:
-		return unknown(p.flags, arg)
+		return p.unknown(arg)
 	case joined:
 		return p.value(f, "--"+name, value)
 	case f.kind == toggle:
@@ -78,7 +81,7 @@ func (p *permuter) short(arg string) error {
 	for i := 1; i < len(arg); i++ {
 		f := find(p.flags, arg[i:i+1])
 		if f == nil {
-			return unknown(p.flags, arg)
+			return p.unknown(arg)
 		}
 		if f.kind == toggle {
 			if err := p.turnOn(f); err != nil {
@@ -145,19 +148,23 @@ func find(flags []ucli.Flag, name string) *declared {
 	return nil
 }
 
-// unknown reports an unknown flag with the nearest flag or, for a pattern that only looks like a
-// flag, how to write it.
-func unknown(flags []ucli.Flag, arg string) error {
+// unknown reports an unknown flag with the flag that another program has under this name, the nearest flag or, for a pattern that only
+// looks like a flag, how to write it.
+func (p *permuter) unknown(arg string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	var names []string
-	for _, f := range flags {
+	for _, f := range p.flags {
 		names = append(names, f.Names()...)
 	}
 	err := Usagef("unknown flag %s", arg)
-	if f := find(flags, "output"); f != nil && slices.Contains(f.words, name) { // --json
+	other := p.others[name]
+	if flag, _, _ := strings.Cut(strings.TrimLeft(other, "-"), " "); find(p.flags, flag) != nil {
+		return hint.Wrap(err, "did you mean %s?", other)
+	}
+	if f := find(p.flags, "output"); f != nil && slices.Contains(f.words, name) { // --json
 		return hint.Wrap(err, "did you mean --output %s?", name)
 	}
-	if f := find(flags, name); f != nil && len(name) == 1 { // --s
+	if f := find(p.flags, name); f != nil && len(name) == 1 { // --s
 		return hint.Wrap(err, "did you mean %s?", Dashed(name))
 	}
 	if near := suggest.Nearest(name, names); len(name) > 2 && near != "" {

@@ -163,12 +163,25 @@ func checkManual(t *testing.T, p *cli.Program) {
 	}
 }
 
-// Hints checks that no word in OtherNames is a command itself.
+// Hints checks that no word in OtherNames is a command itself, and that those in OtherFlags lead to flags.
 func Hints(t *testing.T, p *cli.Program) {
 	t.Helper()
 	for word, hint := range p.OtherNames {
 		if p.Command(word) != nil || hint == "" {
 			t.Errorf("%s leads to %q", word, hint)
+		}
+	}
+	flags := map[string]bool{}
+	for _, c := range p.Commands {
+		for _, f := range c.Flags {
+			for _, name := range f.Names() {
+				flags[cli.Dashed(name)] = true
+			}
+		}
+	}
+	for name, instead := range p.OtherFlags {
+		if flag, _, _ := strings.Cut(instead, " "); !flags[flag] {
+			t.Errorf("flag %s leads to %q", name, instead)
 		}
 	}
 }
