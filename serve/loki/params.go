@@ -65,7 +65,7 @@ func (q *request) backward() bool {
 	text := q.get("direction")
 	direction := strings.ToLower(text)
 	if direction != "" && direction != "backward" && direction != "forward" {
-		q.reject(badRequest("invalid direction %q", text))
+		q.reject(badRequest("invalid direction %q: want forward or backward", text))
 	}
 	return direction != "forward"
 }
