@@ -300,7 +300,7 @@ func parseClass(v string) (string, error) {
 
 // ParseService parses the name of a service.
 func ParseService(v string) (string, error) {
-	return v, valid(blobnaming.ValidService(v), "%q: want at most 63 of a-z, 0-9 and, inside, . _ -", v)
+	return v, valid(blobnaming.ValidService(v), "%q: want at most 63 characters of a-z, 0-9 and, except at start and end, . _ -", v)
 }
 
 func parseWidth(v string) (time.Duration, error) {

@@ -57,7 +57,8 @@ shipper retain --store azblob://logs --keep 30d --dry-run`,
 			ErrWriter: os.Stderr,
 			Commands:  []*ucli.Command{runCommand(), checkCommand(), statusCommand(), tapCommand(), quarantineCommand(), resendCommand(), retainCommand(), compactCommand(), exportCommand(), importCommand(), verifyCommand(), reindexCommand(), grantCommand()},
 		},
-		OtherNames: instead(), Variables: variables(), Manual: "docs/README.md",
+		OtherNames: instead(), OtherFlags: map[string]string{"s": "--service", "c": "--config"},
+		Variables: variables(), Manual: "docs/README.md",
 	}
 	p.Commands = append(p.Commands, manual.CompletionCommand(p.App, ""), manual.ManCommand(p))
 	return p

@@ -74,6 +74,8 @@ wrong command line, 3 something failed.`,
 func quarantineRequest(c *ucli.Context) (what string, ids []string, err error) {
 	what, ids = c.Args().First(), c.Args().Tail()
 	switch {
+	case what == "":
+		err = cli.Usagef("an action is missing: want list, requeue or discard")
 	case !slices.Contains([]string{"list", "requeue", "discard"}, what):
 		err = cli.Usagef("quarantine %q: want list, requeue or discard", what)
 	case what == "list" && (len(ids) > 0 || c.Bool("all")):

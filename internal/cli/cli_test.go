@@ -149,8 +149,10 @@ func TestRun(t *testing.T) {
 	}
 	run := func(args ...string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := cli.Run(context.Background(), cli.Program{App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"},
-			OtherFlags: map[string]string{"v": "--regexp", "w": "--words", "svc": "--service all"}}, append([]string{"tool"}, args...))
+		status := cli.Run(context.Background(), cli.Program{
+			App: newApp(&out, &errs), OtherNames: map[string]string{"ask": "use query"},
+			OtherFlags: map[string]string{"v": "--regexp", "w": "--words", "svc": "--service all"},
+		}, append([]string{"tool"}, args...))
 		return status, out.String(), errs.String()
 	}
 	for _, c := range []struct {
