@@ -2,8 +2,11 @@ package recognize
 
 import "logstow/record/internal/civil"
 
-// maxClock is the largest offset of a clock whose minute is cached, as of Friday, November 20, 2026 15:04:05.
-const maxClock = 32
+// maxClock is the largest offset of a clock whose minute is cached, as of Fri, 20 Nov 2026 15:04:05.
+const maxClock = 3*word - len("17:41:")
+
+// word is the number of bytes that are compared at a time.
+const word = 8
 
 // minute caches the last date, hour and minute of a time that begins with them, 2015-07-29 17:41:…, 29/Jul/2015:17:41:…, so that
 // only the seconds of the next line in the same minute are parsed. The results are those of parseMoment.
@@ -33,9 +36,8 @@ func (c *minute) at(ref int64) {
 
 // moment is parseMoment into m.
 func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
-	const word = 8 // which tells most others apart
 	i := c.n
-	if len(b) < i+len("00") || i == 0 || [word]byte(b) != [word]byte(c.text[:]) || string(b[word:i]) != string(c.text[word:i]) {
+	if !c.has(b) {
 		if n = c.parse(m, b, bare); n > 0 && m.clock > 0 {
 			c.cache(m, b)
 		}
@@ -61,6 +63,13 @@ func (c *minute) moment(m *moment, b []byte, bare bool) (n int) {
 		c.regions.resolve(m, b[:n])
 	}
 	return n
+}
+
+// has reports whether b begins with what is cached, and two more bytes.
+func (c *minute) has(b []byte) bool {
+	i := c.n // at least 14
+	return i > 0 && len(b) >= i+2 && [word]byte(b) == [word]byte(c.text[:]) && [word]byte(b[i-word:]) == [word]byte(c.text[i-word:]) &&
+		(i <= 2*word || [word]byte(b[word:]) == [word]byte(c.text[word:]))
 }
 
 // cache caches the minute of a time at the start of b.
