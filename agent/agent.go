@@ -165,7 +165,13 @@ func newPipeline(s Settings, opts Options) *pipeline {
 	}
 	p.opened.onWritten = p.noteWritten
 	p.connections, p.followed = descriptors.Divide(descriptors.Limit())
-	p.flusher = watch.NewFlusher(watch.FlusherOptions{Instance: p.Instance, Stores: p.newStores, Senders: p.senders, Settings: p.watchSettings(), Log: p.log})
+	p.flusher = watch.NewFlusher(watch.FlusherOptions{
+		Instance: p.Instance,
+		Stores:   p.newStores,
+		Senders:  p.senders,
+		Settings: p.watchSettings(),
+		Log:      p.log,
+	})
 	if s.BufferDir != "" {
 		p.tap = tap.New(s.Instance, opts.Log)
 	}
@@ -207,10 +213,23 @@ func (p *pipeline) openAndRun(ctx context.Context) (err error) {
 
 func (p *pipeline) openBuffer(ctx context.Context) (err error) {
 	p.buffer, err = openOwn(ctx, buffer.Options{
-		Dir: p.BufferDir, MaxSize: p.BufferSize, Sync: p.Sync, OnFull: p.OnFull, OnLostPositions: p.OnLostPositions,
-		Instance: p.Instance, Width: p.Width, FlushSize: p.FlushSize, FlushInterval: p.FlushInterval, MaxFlushInterval: p.MaxFlushInterval, Once: p.Once, Log: p.log,
-		MaxOpen: p.MaxOpen, MaxLateness: p.MaxLateness, NoFilter: p.NoFilter, Columns: p.Columns,
-		Observe: p.logMetrics.Observe,
+		Dir:              p.BufferDir,
+		MaxSize:          p.BufferSize,
+		Sync:             p.Sync,
+		OnFull:           p.OnFull,
+		OnLostPositions:  p.OnLostPositions,
+		Instance:         p.Instance,
+		Width:            p.Width,
+		FlushSize:        p.FlushSize,
+		FlushInterval:    p.FlushInterval,
+		MaxFlushInterval: p.MaxFlushInterval,
+		Once:             p.Once,
+		Log:              p.log,
+		MaxOpen:          p.MaxOpen,
+		MaxLateness:      p.MaxLateness,
+		NoFilter:         p.NoFilter,
+		Columns:          p.Columns,
+		Observe:          p.logMetrics.Observe,
 	})
 	if errors.Is(err, buffer.ErrLocked) {
 		return hint.Wrap(err, "each running shipper needs its own buffer: give this one another --instance or --buffer-dir")
@@ -416,7 +435,8 @@ func (p *pipeline) outcome(uploadErr, readErr error) error {
 		denied := errors.Is(uploadErr, store.ErrAccessDenied) && !errors.Is(uploadErr, ErrStopped)
 		return &IncompleteError{Err: p.left(held, uploadErr), Denied: denied}
 	case held.Unsealed > 0:
-		return fmt.Errorf("%s could not be sealed in %s; the records are in its log, and the next start continues", units.Count(held.Unsealed, "batch"), p.BufferDir)
+		return fmt.Errorf("%s could not be sealed in %s; the records are in its log, and the next start continues",
+			units.Count(held.Unsealed, "batch"), p.BufferDir)
 	case held.Failed > 0:
 		return fmt.Errorf("lost %s that could not be sealed; see the log", units.Count(held.Failed, "segment"))
 	case held.DamageLoss() != "":
@@ -427,7 +447,8 @@ func (p *pipeline) outcome(uploadErr, readErr error) error {
 		return hint.Wrap(fmt.Errorf("the quarantine of %s is not empty: %s", p.BufferDir, units.Count(p.buffer.InQuarantine(), "file")),
 			"run shipper quarantine list --buffer-dir %s", p.BufferDir)
 	case p.Once && stats.Unindexed+held.EntitiesDropped > 0 && !p.NoIndex:
-		return hint.Wrap(fmt.Errorf("%s stored, but not in the index", units.Count(stats.Unindexed+held.EntitiesDropped, "segment")), "run shipper reindex on the store")
+		return hint.Wrap(fmt.Errorf("%s stored, but not in the index", units.Count(stats.Unindexed+held.EntitiesDropped, "segment")),
+			"run shipper reindex on the store")
 	}
 	return readErr
 }

@@ -27,7 +27,13 @@ func Check(ctx context.Context, s Settings, getenv func(string) string, report f
 	quiet := slog.New(slog.DiscardHandler)
 	p := &pipeline{Settings: s, getenv: getenv, log: quiet}
 	// The inputs use a buffer in memory, because the buffer on disk may be in use.
-	p.buffer, err = buffer.Open(ctx, buffer.Options{Instance: s.Instance, Width: s.Width, FlushSize: s.FlushSize, FlushInterval: s.FlushInterval, Log: quiet})
+	p.buffer, err = buffer.Open(ctx, buffer.Options{
+		Instance:      s.Instance,
+		Width:         s.Width,
+		FlushSize:     s.FlushSize,
+		FlushInterval: s.FlushInterval,
+		Log:           quiet,
+	})
 	if err != nil {
 		return &SettingsError{err}
 	}

@@ -22,8 +22,15 @@ func (p *pipeline) serveMetrics(ctx context.Context) (end func(), err error) {
 		return func() {}, nil
 	}
 	opts := metrics.Options{
-		Version: p.version, Buffer: p.buffer, Uploader: p.uploader,
-		Inputs: &p.inputStats, Requests: p.requests, Expiries: p.opened.expiries, Processed: p.processed.Counts, FromLogs: p.logMetrics, Watches: p.flusher.Stats,
+		Version:   p.version,
+		Buffer:    p.buffer,
+		Uploader:  p.uploader,
+		Inputs:    &p.inputStats,
+		Requests:  p.requests,
+		Expiries:  p.opened.expiries,
+		Processed: p.processed.Counts,
+		FromLogs:  p.logMetrics,
+		Watches:   p.flusher.Stats,
 	}
 	if p.paid() {
 		opts.Prices = price.Default()
@@ -115,7 +122,8 @@ func (p *pipeline) logStarted() {
 	}
 	attrs := []any{
 		"version", p.version, "instance", p.Instance, "inputs", inputs, "stores", p.Stores.Every(),
-		"buffer", durable, "flush_interval", p.FlushInterval.String(), "max_flush_interval", p.MaxFlushInterval.String(), "flush_size", p.FlushSize, "bucket", p.Width.String(),
+		"buffer", durable, "flush_interval", p.FlushInterval.String(), "max_flush_interval", p.MaxFlushInterval.String(),
+		"flush_size", p.FlushSize, "bucket", p.Width.String(),
 	}
 	if p.paid() {
 		// A service that always logs writes a blob and an entity per interval.

@@ -138,7 +138,8 @@ func (p *pipeline) apply(ctx context.Context, next Settings) error {
 	p.start(ctx, opened)
 	p.Inputs, p.Watch = next.Inputs, next.Watch
 	p.flusher.Configure(p.watchSettings())
-	p.log.Info("configuration reloaded", "inputs_kept", stillRunning, "inputs_stopped", len(stopping), "inputs_started", len(opened), "inputs_reprocessed", changed)
+	p.log.Info("configuration reloaded",
+		"inputs_kept", stillRunning, "inputs_stopped", len(stopping), "inputs_started", len(opened), "inputs_reprocessed", changed)
 	return nil
 }
 

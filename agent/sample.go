@@ -71,8 +71,14 @@ func Sample(ctx context.Context, in *config.Input, lines io.Reader, now, ref tim
 		return nil, &SettingsError{err}
 	}
 	s := &sampler{
-		inner: opts.Process, recognizer: recognize.New(opts.Recognize), splitter: opts.Recognize.Parser.Splitter(), configured: opts.Parse, parse: opts.Parse,
-		now: now.UnixNano(), ref: ref.UnixNano(), next: 1,
+		inner:      opts.Process,
+		recognizer: recognize.New(opts.Recognize),
+		splitter:   opts.Recognize.Parser.Splitter(),
+		configured: opts.Parse,
+		parse:      opts.Parse,
+		now:        now.UnixNano(),
+		ref:        ref.UnixNano(),
+		next:       1,
 	}
 	opts.Process = s
 	feed, err := input.NewFeed(opts)
@@ -97,7 +103,8 @@ func SampleMetrics(specs []logmetrics.Spec, service, source, instance string, re
 	apply()
 	for i := range records {
 		if r := &records[i]; !r.Dropped {
-			set.Observe(service, r.Parse, []record.Record{{Time: r.Time.UnixNano(), Level: r.Level, Source: source, Message: []byte(r.Message)}})
+			set.Observe(service, r.Parse,
+				[]record.Record{{Time: r.Time.UnixNano(), Level: r.Level, Source: source, Message: []byte(r.Message)}})
 		}
 	}
 	return set.Summaries(), nil

@@ -22,7 +22,8 @@ func BufferRoot(getenv func(string) string, uid int) (string, error) {
 	case home != "":
 		state = filepath.Join(home, ".local", "state")
 	default:
-		return "", hint.Wrap(errors.New("cannot choose a buffer directory: neither XDG_STATE_HOME nor HOME is set"), "give --buffer-dir, or --buffer memory")
+		return "", hint.Wrap(errors.New("cannot choose a buffer directory: neither XDG_STATE_HOME nor HOME is set"),
+			"give --buffer-dir, or --buffer memory")
 	}
 	return filepath.Join(state, "logstow"), nil
 }

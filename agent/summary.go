@@ -37,8 +37,14 @@ func (p *pipeline) summarize(err error) {
 		p.log.Error("the quarantine is not empty", "dir", p.BufferDir, "files", n)
 	}
 	s := Summary{
-		Incomplete: err != nil, Read: p.inputStats.Total(), Uploaded: p.uploader.Stats(), Held: p.buffer.Stats(), Processed: p.processed.Counts(),
-		Requests: p.requests.Counts().Total(), Quarantined: p.buffer.InQuarantine(), Took: time.Since(p.began).Round(time.Millisecond),
+		Incomplete:  err != nil,
+		Read:        p.inputStats.Total(),
+		Uploaded:    p.uploader.Stats(),
+		Held:        p.buffer.Stats(),
+		Processed:   p.processed.Counts(),
+		Requests:    p.requests.Counts().Total(),
+		Quarantined: p.buffer.InQuarantine(),
+		Took:        time.Since(p.began).Round(time.Millisecond),
 	}
 	if p.summarized != nil {
 		p.summarized(s)
@@ -121,7 +127,8 @@ func (p *pipeline) showProgress() (end func()) {
 
 // progressText is what a run has read and stored so far; with files also the share of them that it has read.
 func progressText(read metrics.InputTotal, stored upload.Stats) string {
-	text := fmt.Sprintf("%s, %s read, %s stored", units.FormatSize(read.Bytes), units.Count(read.Records, "record"), units.Count(stored.Segments, "segment"))
+	text := fmt.Sprintf("%s, %s read, %s stored", units.FormatSize(read.Bytes), units.Count(read.Records, "record"),
+		units.Count(stored.Segments, "segment"))
 	if read.FileBytes == 0 {
 		return text
 	}

@@ -118,7 +118,13 @@ func (t *takeover) try(ctx context.Context, dir string) error {
 // more.
 func (t *takeover) drain(ctx context.Context, dir string, status spool.Status, damaged uint64) (err error) {
 	instance := status.Instance
-	b, err := buffer.Open(ctx, buffer.Options{Dir: dir, Instance: instance, TakenOverBy: t.instance, Memory: takeoverMemory, Log: t.log.With("taken_over", instance)})
+	b, err := buffer.Open(ctx, buffer.Options{
+		Dir:         dir,
+		Instance:    instance,
+		TakenOverBy: t.instance,
+		Memory:      takeoverMemory,
+		Log:         t.log.With("taken_over", instance),
+	})
 	if errors.Is(err, buffer.ErrLocked) { // its shipper runs again
 		return nil
 	}
@@ -131,7 +137,8 @@ func (t *takeover) drain(ctx context.Context, dir string, status spool.Status, d
 		return err
 	}
 	if status.Sealed+status.Unindexed+len(status.Services) > 0 {
-		t.log.Info("taking over an abandoned buffer", "dir", dir, "instance", instance, "batches", status.Sealed, "unindexed", status.Unindexed, "log_bytes", status.LogBytes)
+		t.log.Info("taking over an abandoned buffer",
+			"dir", dir, "instance", instance, "batches", status.Sealed, "unindexed", status.Unindexed, "log_bytes", status.LogBytes)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var tasks sync.WaitGroup

@@ -141,8 +141,18 @@ func newBuffer(ctx context.Context, opts Options) (*Buffer, error) {
 func (b *Buffer) spoolOptions() spool.Options {
 	o := &b.opts
 	return spool.Options{
-		Dir: o.Dir, Instance: o.Instance, TakenOverBy: o.TakenOverBy, FS: b.files, FlushSize: o.FlushSize, MaxSize: o.MaxSize, RetryInterval: o.fullRetryInterval,
-		OnLostPositions: o.OnLostPositions, MaxUnindexed: o.MaxUnindexed, Now: o.Now, Log: o.Log, Failure: b.failure,
+		Dir:             o.Dir,
+		Instance:        o.Instance,
+		TakenOverBy:     o.TakenOverBy,
+		FS:              b.files,
+		FlushSize:       o.FlushSize,
+		MaxSize:         o.MaxSize,
+		RetryInterval:   o.fullRetryInterval,
+		OnLostPositions: o.OnLostPositions,
+		MaxUnindexed:    o.MaxUnindexed,
+		Now:             o.Now,
+		Log:             o.Log,
+		Failure:         b.failure,
 	}
 }
 
@@ -150,9 +160,24 @@ func (b *Buffer) spoolOptions() spool.Options {
 func (b *Buffer) batchingOptions(seq int64) batching.Options {
 	o := &b.opts
 	return batching.Options{
-		Instance: o.Instance, Width: o.Width, FlushSize: o.FlushSize, FlushInterval: o.FlushInterval, MaxFlushInterval: o.MaxFlushInterval, MaxOpen: o.MaxOpen,
-		MaxLateness: o.MaxLateness, Once: o.Once, NoFilter: o.NoFilter, Columns: o.columns(), Observe: o.Observe, Now: o.Now, Log: o.Log,
-		Spool: b.spool, Queue: b.queue, Memory: b.memory, Failure: b.failure, Seq: seq,
+		Instance:         o.Instance,
+		Width:            o.Width,
+		FlushSize:        o.FlushSize,
+		FlushInterval:    o.FlushInterval,
+		MaxFlushInterval: o.MaxFlushInterval,
+		MaxOpen:          o.MaxOpen,
+		MaxLateness:      o.MaxLateness,
+		Once:             o.Once,
+		NoFilter:         o.NoFilter,
+		Columns:          o.columns(),
+		Observe:          o.Observe,
+		Now:              o.Now,
+		Log:              o.Log,
+		Spool:            b.spool,
+		Queue:            b.queue,
+		Memory:           b.memory,
+		Failure:          b.failure,
+		Seq:              seq,
 	}
 }
 

@@ -260,7 +260,8 @@ func (f *Feed) processLines(ctx context.Context, src *Source, ref time.Time, las
 			f.stamper.dropped = true
 			continue
 		}
-		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) && !f.opts.Parts.begin(l.text) && src.direct.isSingle(l.text, f.split.unread()) {
+		if src.direct != nil && l.whole == 0 && len(l.text) <= f.opts.MaxRecord && !mayBeHeader(l.text) &&
+			!f.opts.Parts.begin(l.text) && src.direct.isSingle(l.text, f.split.unread()) {
 			f.stamper.add(&src.direct.origin, nil, l.text, 0, record.None, record.None, nil)
 		} else {
 			w, wrapped := src.unwrap(l.text)
@@ -319,7 +320,13 @@ func (f *Feed) flush(ctx context.Context, src *Source, bytes int64, read time.Ti
 		return nil
 	}
 	f.stamper.dropped = false
-	chunk := buffer.Chunk{Service: src.service, Class: f.opts.Class, Parse: src.storedParser(), Read: read.UnixNano(), Records: f.stamper.records}
+	chunk := buffer.Chunk{
+		Service: src.service,
+		Class:   f.opts.Class,
+		Parse:   src.storedParser(),
+		Read:    read.UnixNano(),
+		Records: f.stamper.records,
+	}
 	if src.position != nil {
 		chunk.Positions = src.position(src.Point())
 	}

@@ -92,7 +92,8 @@ type Parts struct {
 
 // begin reports whether a line begins like those that have parts. p may be nil.
 func (p *Parts) begin(line []byte) bool {
-	return p != nil && len(line) > len(p.Prefix) && line[len(p.Prefix)-1] == p.Prefix[len(p.Prefix)-1] && string(line[:len(p.Prefix)]) == p.Prefix
+	return p != nil && len(line) > len(p.Prefix) && line[len(p.Prefix)-1] == p.Prefix[len(p.Prefix)-1] &&
+		string(line[:len(p.Prefix)]) == p.Prefix
 }
 
 // WithDefaults fills in defaults and validates the options.

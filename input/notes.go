@@ -39,7 +39,8 @@ func (o *Options) NoteCut() {
 func (s *stamper) noteRejectedTime(o *origin, message []byte, reason recognize.Reason) {
 	s.opts.Stats.TimesRejected.Add(1)
 	if !o.noted.rejected.Load() {
-		s.noteOnce(o, &o.noted.rejected, "timestamp rejected: the record gets the time it was sent or read", "reason", reason.String(), "line", excerpt(message))
+		s.noteOnce(o, &o.noted.rejected, "timestamp rejected: the record gets the time it was sent or read",
+			"reason", reason.String(), "line", excerpt(message))
 	}
 }
 

@@ -166,7 +166,14 @@ func (r *Receiver) Take(ctx context.Context, service string, events []Event, pos
 		}
 		made.add(&from, e.Attributes, e.Message, e.Time, e.Level, e.Fallback, previewed)
 	}
-	chunk := buffer.Chunk{Service: service, Class: r.opts.Class, Parse: r.opts.Parse, Read: read.UnixNano(), Records: made.records, Positions: positions}
+	chunk := buffer.Chunk{
+		Service:   service,
+		Class:     r.opts.Class,
+		Parse:     r.opts.Parse,
+		Read:      read.UnixNano(),
+		Records:   made.records,
+		Positions: positions,
+	}
 	lsn, err := r.append(ctx, chunk)
 	if err != nil {
 		return 0, err

@@ -46,7 +46,8 @@ func (s *Services) Admit(name string) string {
 	if len(s.seen) >= s.limit {
 		if !s.logged {
 			s.logged = true
-			s.log.Warn("too many services from senders: records of further services get the configured service", "limit", s.limit, "first", name)
+			s.log.Warn("too many services from senders: records of further services get the configured service",
+				"limit", s.limit, "first", name)
 		}
 		return ""
 	}

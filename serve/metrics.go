@@ -29,7 +29,8 @@ func newMeasured(opts *Options, limiter *limits.Limiter) *measured {
 			Name: "logstow_http_requests_total", Help: "HTTP requests by endpoint and status code.",
 		}, []string{"endpoint", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "logstow_http_request_duration_seconds", Help: "Duration of HTTP requests, including the time in the queue, excluding live tails.",
+			Name:    "logstow_http_request_duration_seconds",
+			Help:    "Duration of HTTP requests, including the time in the queue, excluding live tails.",
 			Buckets: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100},
 		}, []string{"endpoint"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -98,7 +99,8 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(g.name, g.help, nil, nil), prometheus.GaugeValue, g.value)
 	}
 	if c.watches != nil {
-		cost := prometheus.NewDesc("logstow_watch_cost_dollars_total", "Maximum cost of watches: their requests and the early flushes of shippers.", nil, nil)
+		cost := prometheus.NewDesc("logstow_watch_cost_dollars_total",
+			"Maximum cost of watches: their requests and the early flushes of shippers.", nil, nil)
 		ch <- prometheus.MustNewConstMetric(cost, prometheus.CounterValue, c.watches.Cost())
 	}
 }

@@ -62,7 +62,8 @@ func (r *Relayed) check() (n spool.ChunkSize, err error) {
 	if !blobnaming.ValidInstance(r.Instance) || r.Instance == blobnaming.OutputInstance {
 		return n, fmt.Errorf("%q is not the instance of a shipper", r.Instance)
 	}
-	if !validTime(r.Start) || !blobnaming.ValidWidth(time.Duration(r.Width)) || blobnaming.BucketStart(r.Start, time.Duration(r.Width)).UnixNano() != r.Start {
+	if !validTime(r.Start) || !blobnaming.ValidWidth(time.Duration(r.Width)) ||
+		blobnaming.BucketStart(r.Start, time.Duration(r.Width)).UnixNano() != r.Start {
 		return n, fmt.Errorf("%d ns from %d ns on are not a bucket", r.Width, r.Start)
 	}
 	for i, b := range r.Blocks {

@@ -113,7 +113,13 @@ func (b *Batch) setName(store, name string, must bool) error {
 // DoneWithEntity is Done for a batch whose index entity is to be written: the buffer keeps the entity, durably, until
 // the index has it. etag is that of the blob, whose name is that of SetName.
 func (b *Batch) DoneWithEntity(etag string) error {
-	err := b.queue.entities.Add(b.state.Store, unindexed.Entity{Name: b.state.Name, ETag: etag, Size: b.Size, Meta: b.Meta, Minutes: b.Minutes})
+	err := b.queue.entities.Add(b.state.Store, unindexed.Entity{
+		Name:    b.state.Name,
+		ETag:    etag,
+		Size:    b.Size,
+		Meta:    b.Meta,
+		Minutes: b.Minutes,
+	})
 	if err != nil {
 		return err
 	}

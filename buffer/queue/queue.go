@@ -64,7 +64,14 @@ type Stats struct {
 // New returns an empty queue. Batches count against memory; entities keeps the index entities of stored ones; a final
 // error in failure ends Next.
 func New(memory *wait.Memory, entities *unindexed.Entities, failure *wait.Failure, log *slog.Logger) *Queue {
-	return &Queue{memory: memory, entities: entities, failure: failure, log: log, inflight: map[*Item]struct{}{}, held: map[kind]time.Time{}}
+	return &Queue{
+		memory:   memory,
+		entities: entities,
+		failure:  failure,
+		log:      log,
+		inflight: map[*Item]struct{}{},
+		held:     map[kind]time.Time{},
+	}
 }
 
 const (

@@ -59,7 +59,8 @@ func (s *Spool) handleDamage(report wal.Report) error {
 	}
 	for _, d := range report.Damage {
 		if d.Torn {
-			log.Warn("the log ends in a torn write, which was never acknowledged and is truncated", "file", d.Path, "offset", d.Offset, "bytes", d.Lost)
+			log.Warn("the log ends in a torn write, which was never acknowledged and is truncated",
+				"file", d.Path, "offset", d.Offset, "bytes", d.Lost)
 			continue
 		}
 		count.Damaged++

@@ -29,7 +29,9 @@ type Recovered struct {
 func Open(ctx context.Context, opts Options) (s *Spool, found Recovered, err error) {
 	s = &Spool{
 		diskSpace: diskSpace{
-			opts: opts, reserve: &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)}, fullLimit: logging.Limiter{Every: time.Minute},
+			opts:      opts,
+			reserve:   &reserve{fs: opts.FS, path: filepath.Join(opts.Dir, reserveFile)},
+			fullLimit: logging.Limiter{Every: time.Minute},
 		},
 		stop: make(chan struct{}),
 	}

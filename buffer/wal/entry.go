@@ -229,7 +229,13 @@ func decodeRecords(r *decoder, hasParse bool) (e Records, err error) {
 			return e, fmt.Errorf("%w: record %d", ErrEntry, i)
 		}
 		last += d
-		e.Records[i] = record.Record{Time: last, Level: record.Level(levels[i]), Source: source, Attributes: attrs, Message: messages[:length:length]}
+		e.Records[i] = record.Record{
+			Time:       last,
+			Level:      record.Level(levels[i]),
+			Source:     source,
+			Attributes: attrs,
+			Message:    messages[:length:length],
+		}
 		times, lengths, messages = times[n:], lengths[m:], messages[length:]
 	}
 	if len(times)+len(lengths)+len(messages) > 0 || sources.left() || attributes.left() {

@@ -349,7 +349,8 @@ func (r *recovery) resolveLost() {
 	for _, e := range slices.Backward(r.lost) {
 		all := count(e.Runs)
 		uncovered := r.uncovered(e)
-		last := slices.ContainsFunc(e.Positions, Position.rereads) && !e.beforeSnapshot && !slices.ContainsFunc(e.Positions, func(p Position) bool { return e.later[p.Input] || kept[p.Input] })
+		last := slices.ContainsFunc(e.Positions, Position.rereads) && !e.beforeSnapshot && !slices.ContainsFunc(e.Positions,
+			func(p Position) bool { return e.later[p.Input] || kept[p.Input] })
 		loss := losses[e.file]
 		if loss == nil {
 			loss = &Loss{Path: e.file.path}

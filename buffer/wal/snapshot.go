@@ -42,7 +42,8 @@ func (w *encoder) encodeSnapshot(s *state) error {
 func decodeSnapshot(r *decoder) (*state, error) {
 	v := r.uint()
 	if r.err == nil && v != Version {
-		return nil, fmt.Errorf("%w: the log has version %d, this program reads %d: deliver it with the program that wrote it", ErrEntry, v, Version)
+		return nil, fmt.Errorf("%w: the log has version %d, this program reads %d: deliver it with the program that wrote it",
+			ErrEntry, v, Version)
 	}
 	s := newState()
 	s.next = r.uint()

@@ -55,7 +55,8 @@ func (r *request) printPlan(q *query.Query, p *query.Plan) {
 		if bound.CostUSD > 0 {
 			cost = "for " + units.Dollars(bound.CostUSD)
 		}
-		r.env.printf("%s found, %d may match: at most %s to read, %s", units.Count(planned.SegmentsListed, "segment"), bound.Segments, units.FormatSize(bound.Bytes), cost)
+		r.env.printf("%s found, %d may match: at most %s to read, %s", units.Count(planned.SegmentsListed, "segment"),
+			bound.Segments, units.FormatSize(bound.Bytes), cost)
 	}
 }
 

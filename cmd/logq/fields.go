@@ -143,8 +143,14 @@ func printFieldsJSON(w io.Writer, found *query.FieldStats) error {
 	for i := range found.Fields {
 		f := &found.Fields[i]
 		one := fieldJSON{
-			Name: field.WriteName(f.Name), Types: map[string]uint64{}, Records: f.Records, Attributes: f.Attributes, Coverage: share(f.Records, found.Records),
-			Distinct: f.Distinct, More: f.More, Top: []valueJSON{},
+			Name:       field.WriteName(f.Name),
+			Types:      map[string]uint64{},
+			Records:    f.Records,
+			Attributes: f.Attributes,
+			Coverage:   share(f.Records, found.Records),
+			Distinct:   f.Distinct,
+			More:       f.More,
+			Top:        []valueJSON{},
 		}
 		for t, n := range f.Types {
 			if n > 0 {
@@ -175,7 +181,8 @@ func printFieldsCSV(to io.Writer, found *query.FieldStats) error {
 		f := &found.Fields[i]
 		line := []string{field.WriteName(f.Name), typesOf(f), strconv.FormatUint(f.Records, 10), fmt.Sprint(share(f.Records, found.Records)), distinctOf(f)}
 		for _, v := range f.Top {
-			lines = append(lines, append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
+			lines = append(lines,
+				append(slices.Clone(line), v.Text, strconv.FormatUint(v.Count, 10), fmt.Sprint(share(v.Count, f.Records))))
 		}
 		if len(f.Top) == 0 {
 			lines = append(lines, append(line, "", "", ""))

@@ -198,7 +198,8 @@ func fileReasons(reasons []query.Reason, patterns []string) []query.Reason {
 	}
 	for _, p := range patterns {
 		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() {
-			name := query.Reason{Code: "file-name", Text: fmt.Sprintf("%q is a pattern here, and a file: each file needs its own --file, or quote a glob: --file '*.log'", p)}
+			name := query.Reason{Code: "file-name", Text: fmt.Sprintf("%q is a pattern here, and a file: each file needs its own --file, or quote a glob: --file '*.log'",
+				p)}
 			return slices.Insert(reasons, 0, name)
 		}
 	}

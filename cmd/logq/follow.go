@@ -40,7 +40,8 @@ type following struct {
 // time within a poll; late records come with a later poll, marked.
 func (r *request) followNew(ctx context.Context, stores []query.Store, q *query.Query, out *output.Writer) error {
 	f := &following{request: r, out: out, left: r.sel.Limit, printed: map[string]bool{}, began: r.env.now(), watches: &watchSet{}}
-	f.once("following: records are printed when their segment is stored, except records that are stored more than %s late or dated more than an hour ahead", units.FormatDuration(r.window))
+	f.once("following: records are printed when their segment is stored, except records that are stored more than %s late or dated more than an hour ahead",
+		units.FormatDuration(r.window))
 	if !r.noWatch {
 		f.watches = newWatches(stores, r.sel)
 	}
@@ -190,7 +191,8 @@ func (f *following) begin(now time.Time) time.Time {
 
 // printCost prints what polling costs, once for each interval between polls.
 func (f *following) printCost(q *query.Query, stores []query.Store) {
-	if _, counted, some, _ := f.watches.status(); some && !counted || !slices.ContainsFunc(stores, func(s query.Store) bool { return !s.Free }) {
+	if _, counted, some, _ := f.watches.status(); some && !counted ||
+		!slices.ContainsFunc(stores, func(s query.Store) bool { return !s.Free }) {
 		return
 	}
 	report, interval := q.Report(), f.pollInterval()

@@ -68,7 +68,8 @@ func parseIDs(in io.Reader) (ids []string, err error) {
 		case bytes.IndexFunc(line, unicode.IsSpace) >= 0:
 			return nil, hint.Wrap(fmt.Errorf("line %d contains a blank inside an identifier", n), "write one identifier per line")
 		case len(ids) == maxIDs:
-			return nil, hint.Wrap(fmt.Errorf("line %d: more than %d identifiers", n, maxIDs), "split the file, and run one query for each part")
+			return nil, hint.Wrap(fmt.Errorf("line %d: more than %d identifiers", n, maxIDs),
+				"split the file, and run one query for each part")
 		}
 		id := string(line)
 		known[id] = true

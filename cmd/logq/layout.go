@@ -36,7 +36,8 @@ func readLayout(c *ucli.Context) (*layout.Layout, error) {
 		return nil, nil //nolint:nilnil // none is one of the answers
 	}
 	if name := c.Command.Name; (name == "services" || name == "segments") && ofLayout(c) {
-		return nil, hint.Wrap(cli.Usagef("%s has no --layout: blobs of other programs have no segments, and their records name their services", name),
+		return nil, hint.Wrap(cli.Usagef("%s has no --layout: blobs of other programs have no segments, and their records name their services",
+			name),
 			"logq stats --by service,source --layout … --since 1d counts the records of each")
 	}
 	if text := c.String("layout-tz"); text != "" {
@@ -85,7 +86,13 @@ func (e *environment) archiveOf(c *ucli.Context, l *layout.Layout, spec string, 
 	_, zone, _ := zoneOf(c) // those of logs from elsewhere are in UTC unless it is given
 	_, directory := open.Dir(spec)
 	opts := converted.Options{
-		Name: reading.Name, Container: open.Container(spec), Directory: directory, Zone: zone, Parser: parser, TempDir: e.tempDir, Now: e.now,
+		Name:      reading.Name,
+		Container: open.Container(spec),
+		Directory: directory,
+		Zone:      zone,
+		Parser:    parser,
+		TempDir:   e.tempDir,
+		Now:       e.now,
 	}
 	if c.Command.Name == "serve" {
 		opts.Keep = keepArchive
@@ -123,11 +130,14 @@ func withLayouts(ctx context.Context, given string, stores []query.Store, reason
 	for _, s := range stores {
 		names := firstNames(ctx, s.Blobs)
 		if name, writer := layout.Detect(names); name != "" && !slices.ContainsFunc(names, matches) {
-			found = append(found, query.Reason{Code: "layout", Text: fmt.Sprintf("%s has no %s; its blobs are named like those of %s: --layout %s", s.Name, what, writer, shell.Quote(name))})
+			found = append(found,
+				query.Reason{Code: "layout", Text: fmt.Sprintf("%s has no %s; its blobs are named like those of %s: --layout %s",
+					s.Name, what, writer, shell.Quote(name))})
 		}
 	}
 	if len(found) == 0 && given != "" {
-		found = append(found, query.Reason{Code: "layout", Text: "no blob whose name is of the layout was written during the range and --layout-slack, or none has records: check --layout, --layout-tz and --store, or give another range"})
+		found = append(found,
+			query.Reason{Code: "layout", Text: "no blob whose name is of the layout was written during the range and --layout-slack, or none has records: check --layout, --layout-tz and --store, or give another range"})
 	}
 	if len(found) > 0 {
 		reasons = slices.DeleteFunc(slices.Clone(reasons), empty)

@@ -111,6 +111,8 @@ func (f *following) reportOverdue(look *overdueLook) {
 	}
 	from := time.Unix(0, first).UTC().Truncate(time.Second)
 	to := time.Unix(0, last).UTC().Truncate(time.Second).Add(time.Second)
-	f.env.printf("not printed: %s of %s, stored more than %s after their time (counted before conditions on records)", units.Count(records, "record"), units.Count(segments, "segment"), units.FormatDuration(f.window)) //nolint:gosec // far fewer
-	f.env.hint(fmt.Sprintf("logq query --from %s --to %s finds them; a longer --follow-window prints such records", from.Format(time.RFC3339), to.Format(time.RFC3339)))
+	f.env.printf("not printed: %s of %s, stored more than %s after their time (counted before conditions on records)",
+		units.Count(records, "record"), units.Count(segments, "segment"), units.FormatDuration(f.window)) //nolint:gosec // far fewer
+	f.env.hint(fmt.Sprintf("logq query --from %s --to %s finds them; a longer --follow-window prints such records",
+		from.Format(time.RFC3339), to.Format(time.RFC3339)))
 }

@@ -47,7 +47,8 @@ func unreadableByOthers(s *query.Segment, stores int) error {
 	case len(s.Excluded) > 0 && stores > 1:
 		return hint.Wrap(errors.New("left out: another store has a part of its records, too"), "name one store at a time")
 	case len(s.Excluded) > 0:
-		return hint.Wrap(errors.New("left out: another segment has a part of its records, too"), "print its records with logq query, and look at it with shipper verify --deep")
+		return hint.Wrap(errors.New("left out: another segment has a part of its records, too"),
+			"print its records with logq query, and look at it with shipper verify --deep")
 	}
 	return nil
 }

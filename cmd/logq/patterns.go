@@ -213,7 +213,8 @@ func (r *patternsRequest) counter(p *query.Plan) func() *patterns.Counter {
 // note adds notes of what the templates are based on, and why none is printed.
 func (r *patternsRequest) note(result *patterns.Result, printed int) {
 	if result.Coarse {
-		r.notef("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones", patterns.MaxShapes)
+		r.notef("templates are coarse: the messages have more than %d shapes, so words with many values count as variable; select fewer records for better ones",
+			patterns.MaxShapes)
 	}
 	if n := result.Ungrouped[0] + result.Ungrouped[1]; n > 0 {
 		r.notef("no template for %s: the messages have too many shapes", units.Count(n, "record"))

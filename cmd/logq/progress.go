@@ -43,7 +43,8 @@ func (p *queryProgress) text(now query.Progress) string {
 	}
 	done := now.Bytes - r.before
 	if now.Decoded > 0 { // what is stored may be little of it
-		return fmt.Sprintf("%s, %s decoded, %.1fM lines", bytesBar(done, r.bound.Bytes), units.FormatSize(now.Decoded), float64(now.Lines)/1e6)
+		return fmt.Sprintf("%s, %s decoded, %.1fM lines", bytesBar(done, r.bound.Bytes), units.FormatSize(now.Decoded),
+			float64(now.Lines)/1e6)
 	}
 	return progressText(done, now.Segments, p.matches.Load(), r.bound, time.Since(r.start))
 }
@@ -62,7 +63,8 @@ func bytesBar(done, all int64) string {
 
 // progressText is the progress of reading a plan.
 func progressText(done, segments, matches int64, bound query.Bound, took time.Duration) string {
-	text := fmt.Sprintf("%s, %d of %s", bytesBar(done, bound.Bytes), min(segments, int64(bound.Segments)), units.Count(bound.Segments, "segment"))
+	text := fmt.Sprintf("%s, %d of %s", bytesBar(done, bound.Bytes), min(segments, int64(bound.Segments)),
+		units.Count(bound.Segments, "segment"))
 	if matches > 0 {
 		text += fmt.Sprintf(", %d found", matches)
 	}

@@ -60,7 +60,8 @@ type qlRequest struct {
 
 func runQL(c *ucli.Context, env environment) error {
 	if c.NArg() != 1 {
-		return hint.Wrap(cli.Usagef("want one QUERY, not %d arguments", c.NArg()), "put the query in single quotes: logq ql '{service_name=\"shop\"}'")
+		return hint.Wrap(cli.Usagef("want one QUERY, not %d arguments", c.NArg()),
+			"put the query in single quotes: logq ql '{service_name=\"shop\"}'")
 	}
 	return runLogQL(c, env, c.Args().First(), 0)
 }
@@ -163,7 +164,14 @@ func (r *qlRequest) print(ctx context.Context, view *storage.View, out *qlWriter
 	from, to := r.sel.From.UnixNano(), r.sel.To.UnixNano()
 	switch expr := r.query.(type) {
 	case *syntax.LogExpr:
-		err = e.Logs(ctx, expr, engine.LogParams{From: from, To: to, Newest: r.sel.Newest, Limit: r.sel.Limit, Unparsed: r.format == report.Table, Fields: r.format == report.JSON}, func(entry *engine.Entry) error {
+		err = e.Logs(ctx, expr, engine.LogParams{
+			From:     from,
+			To:       to,
+			Newest:   r.sel.Newest,
+			Limit:    r.sel.Limit,
+			Unparsed: r.format == report.Table,
+			Fields:   r.format == report.JSON,
+		}, func(entry *engine.Entry) error {
 			n++
 			return out.entry(entry)
 		})

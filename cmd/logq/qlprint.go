@@ -125,7 +125,8 @@ func (w *qlWriter) value(v *engine.Value, step time.Duration, used *query.Report
 	for i := range v.Series {
 		s := &v.Series[i]
 		for _, p := range s.Points {
-			rows = append(rows, qlRow{point: p, cells: slices.Concat([]string{w.time(p.Time)}, labelValues(s, names), []string{formatValue(p.Value)})})
+			rows = append(rows,
+				qlRow{point: p, cells: slices.Concat([]string{w.time(p.Time)}, labelValues(s, names), []string{formatValue(p.Value)})})
 		}
 	}
 	if len(rows) == 0 {

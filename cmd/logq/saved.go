@@ -66,7 +66,8 @@ func runSaved(c *ucli.Context, env environment) error {
 		for _, q := range queries {
 			names = append(names, q.Name)
 		}
-		return hint.Wrap(cli.Usagef("no saved query has the name %q", name), "%s", cmp.Or(suggest.DidYouMean(name, names), "logq saved without a name lists them"))
+		return hint.Wrap(cli.Usagef("no saved query has the name %q", name), "%s",
+			cmp.Or(suggest.DidYouMean(name, names), "logq saved without a name lists them"))
 	}
 	var since time.Duration
 	if queries[i].Range != "" {

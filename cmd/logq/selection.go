@@ -60,7 +60,8 @@ func fieldParser(c *ucli.Context) (*parse.Parser, error) {
 		return nil, cli.Usagef("--parse: %w", err)
 	}
 	if parser.NeedsHeader() && !ofFiles(c) && !ofLayout(c) {
-		return nil, hint.Wrap(cli.Usagef("--parse csv without columns is for --file: the first line of a file names them"), "write csv 'time,level,message'")
+		return nil, hint.Wrap(cli.Usagef("--parse csv without columns is for --file: the first line of a file names them"),
+			"write csv 'time,level,message'")
 	}
 	return parser, nil
 }

@@ -73,7 +73,11 @@ func readServer(c *ucli.Context, env environment, reading *query.Options) (opts 
 		Listen: c.String("listen"), Cert: c.String("tls-cert"), Key: c.String("tls-key"), BehindProxy: c.Bool("behind-proxy"),
 		Hosts: cli.List(c, "host"), Metrics: c.Bool("metrics"), Version: cli.Version(version),
 		Limits: limits.Options{
-			MaxBytes: reading.MaxBytes, MaxCost: reading.MaxCost, MaxQueries: c.Int("max-queries"), MaxQueued: c.Int("max-queued"), Now: env.now,
+			MaxBytes:   reading.MaxBytes,
+			MaxCost:    reading.MaxCost,
+			MaxQueries: c.Int("max-queries"),
+			MaxQueued:  c.Int("max-queued"),
+			Now:        env.now,
 		},
 	}
 	l := &opts.Limits

@@ -41,7 +41,11 @@ func newAPI(env environment, stores []query.Store, reading query.Options, maxDur
 	return loki.New(loki.Options{
 		View: func(ctx context.Context) loki.Backend {
 			q := limits.FromContext(ctx)
-			return &backend{View: all.View(storage.Access{Services: access.FromContext(ctx).Globs(), MaxBytes: q.MaxBytes, MaxCost: q.MaxCost}), limits: q, watching: watching}
+			return &backend{
+				View:     all.View(storage.Access{Services: access.FromContext(ctx).Globs(), MaxBytes: q.MaxBytes, MaxCost: q.MaxCost}),
+				limits:   q,
+				watching: watching,
+			}
 		},
 		Scope:  func(ctx context.Context) string { return access.FromContext(ctx).Scope() },
 		Saved:  shared,

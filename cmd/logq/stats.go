@@ -154,7 +154,8 @@ func printStats(env *environment, t *query.Table, format string, zone *time.Loca
 			if f.Kind == aggregate.Distinct {
 				bound = "2%"
 			}
-			env.printf("%s is approximate, within %s, in groups of more than %d values (marked with ~)", f.Header, bound, aggregate.ExactValues)
+			env.printf("%s is approximate, within %s, in groups of more than %d values (marked with ~)", f.Header, bound,
+				aggregate.ExactValues)
 		}
 	}
 	for _, one := range t.Ignored {

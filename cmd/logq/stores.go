@@ -46,7 +46,8 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 			return nil, nil, err
 		}
 	} else if i := slices.IndexFunc(specs, func(s string) bool { return remote(s) && strings.HasSuffix(s, "*") }); i >= 0 {
-		return nil, nil, hint.Wrap(cli.Usagef("--store %s: several containers require --layout", specs[i]), "repeat --store, or give the layout of another program's logs, such as --layout azure")
+		return nil, nil, hint.Wrap(cli.Usagef("--store %s: several containers require --layout", specs[i]),
+			"repeat --store, or give the layout of another program's logs, such as --layout azure")
 	}
 	if len(specs) == 0 {
 		return nil, nil, hint.Wrap(cli.Usagef("no store given"), "give --store DIR or --store azblob://CONTAINER, or set LOGSTOW_STORE")
@@ -83,7 +84,13 @@ func (e *environment) openStores(ctx context.Context, c *ucli.Context) (stores [
 		switch {
 		case err == nil:
 		case len(specs) > 1 && !errors.Is(err, store.ErrInvalid):
-			stores = append(stores, query.Store{Name: open.Shown(spec), Blobs: unopened{err}, Compacted: unopened{err}, Tables: unopened{err}, Free: true})
+			stores = append(stores, query.Store{
+				Name:      open.Shown(spec),
+				Blobs:     unopened{err},
+				Compacted: unopened{err},
+				Tables:    unopened{err},
+				Free:      true,
+			})
 			continue
 		default:
 			return nil, nil, errors.Join(err, closeAll())

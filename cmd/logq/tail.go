@@ -39,7 +39,8 @@ func (r *request) printTail(ctx context.Context, q *query.Query, p *query.Plan, 
 		return nil
 	})
 	if errors.Is(err, errTailFull) {
-		r.notef("printed only the last %s: --tail %d would need more than %s of memory", units.Count(len(kept), "record"), r.tail, units.FormatSize(maxTail))
+		r.notef("printed only the last %s: --tail %d would need more than %s of memory", units.Count(len(kept), "record"),
+			r.tail, units.FormatSize(maxTail))
 		err = nil
 	}
 	for _, m := range slices.Backward(kept) {

@@ -194,7 +194,8 @@ func (f *following) reportWatches() {
 		}{"watching", sum.Services, sum.Shippers, sum.FlushInterval.Seconds(), cost})
 		return
 	}
-	text := fmt.Sprintf("watching %s: flushed every %v by %s while this runs", units.Count(sum.Services, "service"), sum.FlushInterval, units.Count(sum.Shippers, "shipper"))
+	text := fmt.Sprintf("watching %s: flushed every %v by %s while this runs", units.Count(sum.Services, "service"),
+		sum.FlushInterval, units.Count(sum.Shippers, "shipper"))
 	if cost > 0 {
 		text += fmt.Sprintf(", which costs at most $%.2f per hour; --no-watch avoids this", cost)
 	}
@@ -260,7 +261,8 @@ func (r *request) awaitFlush(ctx context.Context, stores []query.Store) error {
 			Cost     float64 `json:"at_most_usd"`
 		}{"fresh", services, live, len(late), cost})
 	default:
-		r.env.printf("--fresh: %s of %s responded; until the watches expire they cost at most $%.4f", units.Count(live, "shipper"), units.Count(services, "service"), cost)
+		r.env.printf("--fresh: %s of %s responded; until the watches expire they cost at most $%.4f",
+			units.Count(live, "shipper"), units.Count(services, "service"), cost)
 	}
 	return nil
 }

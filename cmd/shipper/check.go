@@ -154,16 +154,19 @@ func checkCompacted(ctx context.Context, out io.Writer, spec string, st store.St
 	may, known, err := store.MayCompact(ctx, st)
 	switch {
 	case errors.Is(err, store.ErrNoContainer):
-		fmt.Fprintf(out, "note\t%s: it has no compacted container yet: check again when it has one, because shippers should not be able to write there\n", spec)
+		fmt.Fprintf(out, "note\t%s: it has no compacted container yet: check again when it has one, because shippers should not be able to write there\n",
+			spec)
 	case err != nil:
 		return err
 	case !known:
 	case !may:
 		fmt.Fprintf(out, "store\t%s: this credential cannot write outputs of compaction, as it should be\n", spec)
 	case usesKey(st):
-		fmt.Fprintf(out, "note\t%s: the account key can also write outputs of compaction, and so hide or replace logs: a grant, or an identity with a role on the container, cannot\n", spec)
+		fmt.Fprintf(out, "note\t%s: the account key can also write outputs of compaction, and so hide or replace logs: a grant, or an identity with a role on the container, cannot\n",
+			spec)
 	default:
-		fmt.Fprintf(out, "warning\t%s: this credential can also write outputs of compaction, and so hide or replace logs: limit its role or signature to the container %s\n", spec, st.Container())
+		fmt.Fprintf(out, "warning\t%s: this credential can also write outputs of compaction, and so hide or replace logs: limit its role or signature to the container %s\n",
+			spec, st.Container())
 	}
 	return nil
 }
@@ -204,7 +207,8 @@ func shipsTo(spec string, in *config.Input, s agent.Settings) bool {
 
 // probeBlobs creates a blob and deletes it if that is permitted; stays names a blob that is left.
 func probeBlobs(ctx context.Context, blobs store.Blobs, name string) (stays string, err error) {
-	_, err = blobs.Create(ctx, name, []byte("This shows that segments can be created here.\n"), store.CreateOptions{ContentType: "text/plain"})
+	_, err = blobs.Create(ctx, name, []byte("This shows that segments can be created here.\n"),
+		store.CreateOptions{ContentType: "text/plain"})
 	if err != nil && !errors.Is(err, store.ErrExists) { // it exists: creating it was permitted
 		return "", err
 	}

@@ -66,17 +66,25 @@ interrupted.`,
 				cli.Text("max-age=7d", "`DURATION`: skip days that ended longer ago, also inside the range"),
 			), cli.Under(categoryCompaction,
 				cli.Text("target=64MiB", "`SIZE`: maximum stored size of an output of several segments, 1MiB to 64MiB"),
-				cli.Text("grace=2h", "`DURATION`: remove inputs only when they and their output were stored longer ago than this; others stay until a later run"),
-				cli.Text("columns=auto", "`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"),
+				cli.Text("grace=2h",
+					"`DURATION`: remove inputs only when they and their output were stored longer ago than this; others stay until a later run"),
+				cli.Text("columns=auto",
+					"`LIST`: write columns of these fields and of frequent ones; auto writes those of frequent ones, off none"),
 				cli.Switch("keep-inputs", "create outputs, but do not remove inputs"),
 				tempDirFlag(),
-				cli.Text("reject", "`NAME`: only make readers and compaction ignore the output with this blob name; requires an intact copy of each input"),
+				cli.Text("reject",
+					"`NAME`: only make readers and compaction ignore the output with this blob name; requires an intact copy of each input"),
 			), cli.Under(categoryLimits,
 				cli.Switch("dry-run", "print what would be merged and removed, and change nothing; not with --reject"),
 				rateFlag("deleted"),
-				cli.Text("max-cost", "`DOLLARS`: stop compacting a store, with status 3, before the next output once its requests have cost this much (default: no limit)"),
+				cli.Text("max-cost",
+					"`DOLLARS`: stop compacting a store, with status 3, before the next output once its requests have cost this much (default: no limit)"),
 			), metricsFileFlag(), outputFlag("one object per store")),
-		Action: (&maintenance[compaction.Options, compaction.Report]{settings: compactSettings, job: compact, writeMetrics: metrics.WriteCompaction}).run,
+		Action: (&maintenance[compaction.Options, compaction.Report]{
+			settings:     compactSettings,
+			job:          compact,
+			writeMetrics: metrics.WriteCompaction,
+		}).run,
 	}
 }
 
@@ -119,7 +127,8 @@ func compact(c *ucli.Context, spec string, s store.Store, o compaction.Options, 
 	o.Prices, o.Progress = pricesOf(spec), new(compaction.Progress)
 	p := o.Progress
 	draw := func() string {
-		return progressText(p.Done.Load(), p.Services.Load(), fmt.Sprintf("services, %s merged, %d removed", units.Count(p.Merged.Load(), "segment"), p.Removed.Load()))
+		return progressText(p.Done.Load(), p.Services.Load(),
+			fmt.Sprintf("services, %s merged, %d removed", units.Count(p.Merged.Load(), "segment"), p.Removed.Load()))
 	}
 	err = runReported(c, asJSON, draw, func(ctx context.Context) (*compaction.Report, bool, error) {
 		r, err := compaction.Run(ctx, s, o)
@@ -161,7 +170,8 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		r.Store, verb, units.Count(r.Inputs, "segment"), units.FormatSize(r.BytesIn), units.Count(r.Outputs, "output"), size, removed, r.Removed, units.FormatSize(r.BytesRemoved),
 		units.Count(r.Chains, "service day"), units.Count(q.Total(), "request"), q.List, q.Get, q.Create, q.Delete, q.Table, units.Dollars(r.CostUSD))
 	if r.DryRun && r.SoftDeleteUSD > 0 {
-		fmt.Fprintf(to, "note: with soft delete, removed segments cost %s for each day that they are kept\n", units.Dollars(r.SoftDeleteUSD))
+		fmt.Fprintf(to, "note: with soft delete, removed segments cost %s for each day that they are kept\n",
+			units.Dollars(r.SoftDeleteUSD))
 	}
 	if why := whyNothing(r); why != "" {
 		fmt.Fprintf(to, "note: %s\n", why)
@@ -181,10 +191,12 @@ func printCompaction(to io.Writer, r *compaction.Report) error {
 		}
 	}
 	if len(r.Damaged) > 0 {
-		fmt.Fprintf(to, "note: did not merge %s because of damage: %s\n", units.Count(len(r.Damaged), "segment"), strings.Join(r.Damaged, " "))
+		fmt.Fprintf(to, "note: did not merge %s because of damage: %s\n", units.Count(len(r.Damaged), "segment"),
+			strings.Join(r.Damaged, " "))
 	}
 	if len(r.Different) > 0 {
-		fmt.Fprintf(to, "note: these segments have the batch of an input but differ from it, and stay: %s\n", strings.Join(r.Different, " "))
+		fmt.Fprintf(to, "note: these segments have the batch of an input but differ from it, and stay: %s\n",
+			strings.Join(r.Different, " "))
 	}
 	return err
 }

@@ -123,15 +123,18 @@ func runFlags() []ucli.Flag {
 	return slices.Concat(cli.Under(categoryConfiguration,
 		cli.Text("config=$LOGSTOW_CONFIG", "`FILE`: configuration file (YAML); flags override the file, SIGHUP reloads it"),
 	), cli.Under(categoryStore,
-		cli.Text("store", "`STORE`: directory, azblob://CONTAINER or grant://FILE to ship to (default: that of --config, else $LOGSTOW_STORE)"),
+		cli.Text("store",
+			"`STORE`: directory, azblob://CONTAINER or grant://FILE to ship to (default: that of --config, else $LOGSTOW_STORE)"),
 		authFlag(),
 	), cli.Under(categoryService,
 		cli.Text("service", "`NAME`: service name, first part of every blob name; required unless every input of --config has one"),
 	), under(categoryService), cli.Under(categoryInputs,
 		cli.Switch("once", "read every input to its end, from its saved position or else its start, ship everything, and exit"),
-		cli.Switch("from-start", "read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"),
+		cli.Switch("from-start",
+			"read existing files and the journal from their start, not their end, if no position is saved; implied by --once; not for inputs of --config"),
 	), inputFlags(), under(categoryRecords), cli.Under(categoryRecords,
-		cli.Repeated("redact", "`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"),
+		cli.Repeated("redact",
+			"`KIND`: secrets to redact: bearer, sas, azure-key, connection-string, url-password, jwt, card or all; repeatable (default: none)"),
 	), under(categorySegments), under(categoryBuffer), under(categoryLimits), under(categoryMetrics))
 }
 

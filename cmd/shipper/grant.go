@@ -59,7 +59,8 @@ would give access to more than the service.`,
 			cli.Text("service", "`NAME`: service to give access to (required)"),
 			cli.Text("expires", "`DURATION`: lifetime of the grant, such as 8h, at most 7d (required)"),
 			cli.Switch("create-only", "for a shipper: allow it to create segments and write their index, and nothing else"),
-			cli.Repeated("class", "`CLASS`: with --create-only, retention class that the shipper may use, - for none; repeatable (default: without a class only)").Clearable(),
+			cli.Repeated("class",
+				"`CLASS`: with --create-only, retention class that the shipper may use, - for none; repeatable (default: without a class only)").Clearable(),
 		), cli.Under(categoryRange,
 			cli.Text("from", "`TIME`: start of the range, in UTC: 2026-11-20, yesterday, -30d (default: 7 days ago)"),
 			cli.Text("to", "`TIME`: end of the range, exclusive (default: when the grant expires)"),
@@ -92,7 +93,8 @@ func grantRequest(c *ucli.Context, now time.Time) (grant.Request, error) {
 		errs.check(answer == "auto", "--hierarchical %q: want yes, no or auto", answer)
 	}
 	errs.advise(c.String("store") != "", "--store is missing", "give azblob://CONTAINER, or set LOGSTOW_STORE")
-	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a grant for a directory is not possible", open.Shown(c.String("store")))
+	errs.check(c.String("store") == "" || strings.HasPrefix(c.String("store"), "azblob://"), "--store %q: want azblob://CONTAINER; a grant for a directory is not possible",
+		open.Shown(c.String("store")))
 	errs.check(r.Service != "", "--service is missing")
 	errs.noArguments(c)
 	errs.check(len(r.Classes) == 0 || c.Bool("create-only"), "--class requires --create-only: a reader gets all classes")

@@ -43,10 +43,18 @@ func variables() []cli.Variable {
 	return []cli.Variable{
 		{Name: "LOGSTOW_STORE", Usage: "store if --store is not given", Commands: stored},
 		{Name: "LOGSTOW_AUTH", Usage: "Azure credential if --auth is not given", Commands: stored},
-		{Name: "AZURE_STORAGE_ACCOUNT", Usage: "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables", Commands: stored},
+		{
+			Name:     "AZURE_STORAGE_ACCOUNT",
+			Usage:    "storage account of azblob:// stores; docs/credentials.md has the other AZURE_ variables",
+			Commands: stored,
+		},
 		{Name: "LOGSTOW_RELAY_TOKEN", Usage: "token for relay:// stores", Commands: reading},
 		{Name: "LOGSTOW_CONFIG", Usage: "configuration file if --config is not given", Commands: reading},
-		{Name: "XDG_STATE_HOME", Usage: "directory that holds the buffers, in logstow/ (default: ~/.local/state; /var/lib for root)", Commands: buffered},
+		{
+			Name:     "XDG_STATE_HOME",
+			Usage:    "directory that holds the buffers, in logstow/ (default: ~/.local/state; /var/lib for root)",
+			Commands: buffered,
+		},
 		{Name: "GOMEMLIMIT", Usage: "soft memory limit of the Go runtime (default: 90MiB)", Commands: reading},
 	}
 }

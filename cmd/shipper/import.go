@@ -76,10 +76,12 @@ access denied, 130 interrupted.`,
 // importFlags are the flags of import: its own, and those of run that are not about inputs.
 func importFlags() []ucli.Flag {
 	own := slices.Concat(cli.Under(categoryInputs,
-		cli.Text("layout", "`LAYOUT`: what wrote the blobs: azure, fluent-bit, vector, otel, '$logs', or a pattern of names such as '{service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz'; required"),
+		cli.Text("layout",
+			"`LAYOUT`: what wrote the blobs: azure, fluent-bit, vector, otel, '$logs', or a pattern of names such as '{service}/{yyyy}/{MM}/{dd}/{HH}/{*}.json.gz'; required"),
 		cli.Text("layout-slack=1h", "`DURATION`: how long after its time a record may have been stored"),
 		cli.Text("layout-tz", "`ZONE`: zone of the times in names (default: UTC, for otel local)"),
-		cli.Repeated("from-store", "`STORE`: directory or azblob://CONTAINER to copy from, azblob://PREFIX* for several; repeatable, required"),
+		cli.Repeated("from-store",
+			"`STORE`: directory or azblob://CONTAINER to copy from, azblob://PREFIX* for several; repeatable, required"),
 	), cli.Under(categoryRange,
 		cli.Text("since", "`TIME`: start of the range, as a duration before now or a time: 7d, yesterday; not with --from"),
 		cli.Text("from", "`TIME`: start of the range: 2026-11-20, yesterday, -2d"),
@@ -115,7 +117,8 @@ func importSettings(c *ucli.Context, spec *imports.Spec) (agent.Settings, error)
 	target, err := realPlace(spec.Target)
 	for i := range spec.Sources {
 		if name := spec.Sources[i].Name; err == nil && name == target {
-			err = hint.Wrap(fmt.Errorf("--from-store %s is the store to copy to: each run would copy its segments again", name), "name another directory or container with --store")
+			err = hint.Wrap(fmt.Errorf("--from-store %s is the store to copy to: each run would copy its segments again", name),
+				"name another directory or container with --store")
 		}
 	}
 	return s, err

@@ -42,7 +42,8 @@ func tempDirFlag() cli.Flag {
 }
 
 func metricsFileFlag() []ucli.Flag {
-	return cli.Under(categoryMetrics, cli.Text("metrics-file", "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"))
+	return cli.Under(categoryMetrics,
+		cli.Text("metrics-file", "`FILE`: write the metrics of the run to this file, for the textfile collector of node_exporter"))
 }
 
 // parseServices reads --service.

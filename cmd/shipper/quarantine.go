@@ -121,7 +121,8 @@ func listQuarantine(w io.Writer, dirs []string, asJSON bool) (n int, err error) 
 			if !f.Bucket.IsZero() {
 				bucket = f.Bucket.Format(time.RFC3339)
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, cmp.Or(f.Batch, f.File), orDash(f.Service), bucket, f.Records, units.FormatSize(f.Bytes), orDash(cmp.Or(f.Reason, f.Problem)))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", f.Directory, cmp.Or(f.Batch, f.File), orDash(f.Service), bucket,
+				f.Records, units.FormatSize(f.Bytes), orDash(cmp.Or(f.Reason, f.Problem)))
 		}
 		errs = append(errs, t.Flush())
 	}
@@ -154,7 +155,8 @@ func changeQuarantine(ctx context.Context, w io.Writer, dirs []string, what stri
 		return n, err
 	}
 	if len(missing) > 0 {
-		err := hint.Wrap(fmt.Errorf("not in quarantine: %s", strings.Join(missing, " ")), "shipper quarantine list shows the files in quarantine")
+		err := hint.Wrap(fmt.Errorf("not in quarantine: %s", strings.Join(missing, " ")),
+			"shipper quarantine list shows the files in quarantine")
 		return n, &cli.Error{Status: cli.NoMatch, Err: err}
 	}
 	return n, nil

@@ -67,7 +67,8 @@ command line, 3 something failed.`,
 // lostRelay is the ID of the command line.
 func lostRelay(c *ucli.Context) (id string, err error) {
 	if id = c.String("relay"); id == "" || c.Args().Present() {
-		return "", hint.Wrap(cli.Usagef("resend requires --relay and no arguments"), "the ID is in the message of the shipper that waits for the relay")
+		return "", hint.Wrap(cli.Usagef("resend requires --relay and no arguments"),
+			"the ID is in the message of the shipper that waits for the relay")
 	}
 	return id, nil
 }

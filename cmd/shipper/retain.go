@@ -44,9 +44,12 @@ Exit status: 0 everything expired is deleted, 2 wrong command line, 3 something
 expired remains or something failed, 4 access denied, 130 interrupted.`,
 		Flags: slices.Concat(cli.Under(categoryStore, storesFlag(), authFlag()), cli.Under(categoryRetention,
 			cli.Text("keep", "`DURATION`: retention of segments without a class, such as 30d or 12w (default: keep them)"),
-			cli.Repeated("class", "`CLASS=DURATION`: retention of the segments of a class, such as audit=365d; repeatable (default: keep them)"),
-			cli.Text("max-store-size", "`SIZE`: maximum size of a store in a directory, such as 10GiB: deletes the oldest days, expired or not, of segments without a class and of every --class (default: no limit)"),
-			cli.Text("cool-after", "`DURATION`: move segments of all classes to the cool tier this long after the end of their UTC day; at least 1d (default: never)"),
+			cli.Repeated("class",
+				"`CLASS=DURATION`: retention of the segments of a class, such as audit=365d; repeatable (default: keep them)"),
+			cli.Text("max-store-size",
+				"`SIZE`: maximum size of a store in a directory, such as 10GiB: deletes the oldest days, expired or not, of segments without a class and of every --class (default: no limit)"),
+			cli.Text("cool-after",
+				"`DURATION`: move segments of all classes to the cool tier this long after the end of their UTC day; at least 1d (default: never)"),
 			cli.Text("cold-after", "`DURATION`: the same for the cold tier; longer than --cool-after (default: never)"),
 		), cli.Under(categoryLimits,
 			cli.Switch("dry-run", "print what would be deleted and moved, and the cost, and change nothing"),
@@ -89,14 +92,16 @@ func retainSettings(c *ucli.Context) (o retaining, err error) {
 	}
 	if c.IsSet("max-store-size") {
 		p.MaxBytes, err = units.ParseSize(c.String("max-store-size"))
-		errs.check(err == nil && p.MaxBytes > 0, "--max-store-size %q: want a size of more than 0, such as 10GiB", c.String("max-store-size"))
+		errs.check(err == nil && p.MaxBytes > 0, "--max-store-size %q: want a size of more than 0, such as 10GiB",
+			c.String("max-store-size"))
 		if _, given := p.Keep[""]; !given {
 			p.Keep[""] = retention.Forever
 		}
 	}
 	for _, spec := range cli.List(c, "store") {
 		_, local := open.Dir(spec)
-		errs.check(!local || p.CoolAfter == 0 && p.ColdAfter == 0, "--cool-after and --cold-after require an Azure store, a directory has no tiers: %s", spec)
+		errs.check(!local || p.CoolAfter == 0 && p.ColdAfter == 0, "--cool-after and --cold-after require an Azure store, a directory has no tiers: %s",
+			spec)
 		errs.check(local || !c.IsSet("max-store-size"), "--max-store-size requires a store in a directory, not %s", open.Shown(spec))
 	}
 	o.Rate = parseRate(&errs, c)
@@ -171,7 +176,8 @@ func printRetention(to io.Writer, r *retention.Report) error {
 		moved = "would move"
 	}
 	for _, m := range r.Moved {
-		fmt.Fprintf(to, "%s %s, %s, to the %s tier\n", moved, units.Count(m.Blobs, "blob"), units.Count(m.Bytes, "byte"), strings.ToLower(m.Tier))
+		fmt.Fprintf(to, "%s %s, %s, to the %s tier\n", moved, units.Count(m.Blobs, "blob"), units.Count(m.Bytes, "byte"),
+			strings.ToLower(m.Tier))
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(to, "note: %s\n", note)
@@ -180,7 +186,8 @@ func printRetention(to io.Writer, r *retention.Report) error {
 		fmt.Fprintf(to, "kept %s, %s%s\n", units.Count(k.Blobs, "blob"), units.Count(k.Bytes, "byte"), whyKept(k))
 	}
 	if r.Late > 0 {
-		fmt.Fprintf(to, "left %s of past days for the next run: written during this one, or outputs whose segments it deleted\n", units.Count(r.Late, "blob"))
+		fmt.Fprintf(to, "left %s of past days for the next run: written during this one, or outputs whose segments it deleted\n",
+			units.Count(r.Late, "blob"))
 	}
 	return err
 }

@@ -43,7 +43,8 @@ func writeSampledMetrics(w io.Writer, specs []logmetrics.Spec, service, path str
 				notes = append(notes, missingField(name, names))
 			}
 		}
-		fmt.Fprintf(out, "log metric %s\t%s\t%s\n", s.Name, units.Count(s.Records, "record"), strings.Join(append([]string{fmt.Sprintf("%d series", s.Series)}, notes...), "; "))
+		fmt.Fprintf(out, "log metric %s\t%s\t%s\n", s.Name, units.Count(s.Records, "record"),
+			strings.Join(append([]string{fmt.Sprintf("%d series", s.Series)}, notes...), "; "))
 	}
 	return out.Flush()
 }

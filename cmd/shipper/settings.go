@@ -52,7 +52,8 @@ func settingsOf(
 		s.Instance = hostInstance(&errs)
 	}
 	errs.advise(s.Once || !c.IsSet("retry-for"), "--retry-for requires --once", "omit it: without --once, retries are unlimited")
-	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics", "set metrics in the file, or give --metrics")
+	errs.advise(len(s.LogMetrics) == 0 || s.MetricsAddress != "", "log-metrics require an address of the metrics",
+		"set metrics in the file, or give --metrics")
 	s.Inputs = inputs(&errs, c, file)
 	earlier := file.Addresses.Add(s.MetricsAddress, "metrics")
 	errs.check(earlier == "", "metrics: %s is also the address of %s", s.MetricsAddress, earlier)
@@ -124,7 +125,8 @@ func readInputs(errs *problems, c *ucli.Context, file *config.Config) []config.I
 	}
 	inputs = append(inputs, given...)
 	missing := slices.ContainsFunc(inputs, func(in config.Input) bool { return in.Service == "" && !in.Kind().Segments })
-	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing", "give the name of the service, or give every input its own in the configuration")
+	errs.advise(!missing && (len(inputs) > 0 || c.String("config") != "") || common.Service != "", "--service is missing",
+		"give the name of the service, or give every input its own in the configuration")
 	nameFiles(errs, inputs)
 	return inputs
 }
@@ -161,7 +163,10 @@ func flagInputs(errs *problems, c *ucli.Context, common config.Common, others bo
 	}
 	add := func(spec input.Spec, address string) {
 		inputs = append(inputs, config.Input{
-			Common: common, Spec: spec, Endpoint: listen.Endpoint{Address: address}, FromStart: spec.Kind().Positions && c.Bool("from-start"),
+			Common:    common,
+			Spec:      spec,
+			Endpoint:  listen.Endpoint{Address: address},
+			FromStart: spec.Kind().Positions && c.Bool("from-start"),
 		})
 	}
 	if len(paths) > 0 {
@@ -204,7 +209,8 @@ func nameFiles(errs *problems, inputs []config.Input) {
 			in.Name = fmt.Sprintf("files-%08x", h.Sum32())
 		}
 		first = first && in.Name != ""
-		errs.check(!taken[in.Name], "the input of %s has the same name (%s) as another input; give each its own name", strings.Join(in.Paths, ", "), in.Name)
+		errs.check(!taken[in.Name], "the input of %s has the same name (%s) as another input; give each its own name",
+			strings.Join(in.Paths, ", "), in.Name)
 		taken[in.Name] = true
 	}
 }

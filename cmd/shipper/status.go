@@ -68,7 +68,8 @@ func bufferDirFlag() []ucli.Flag {
 // noBuffer returns an error of a buffer's directory, with a hint if there is no buffer in it.
 func noBuffer(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return hint.Wrap(fmt.Errorf("no buffer in %s", dir), "give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
+		return hint.Wrap(fmt.Errorf("no buffer in %s", dir),
+			"give the directory of one buffer with --buffer-dir, or omit it for all in the state directory")
 	}
 	return err
 }
@@ -93,7 +94,8 @@ func bufferDirs(ctx context.Context, given string) ([]string, error) {
 		}
 	}
 	if len(dirs) == 0 {
-		return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no buffers in %s", all), "give --buffer-dir if the buffer is elsewhere")}
+		return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no buffers in %s", all),
+			"give --buffer-dir if the buffer is elsewhere")}
 	}
 	return dirs, nil
 }
@@ -133,9 +135,22 @@ func readStatus(ctx context.Context, dir string) (bufferStatus, error) {
 	}
 	n, _ := agent.ReadNote(dir)
 	out := bufferStatus{
-		Directory: dir, Instance: s.Instance, Services: s.Services, Store: n.Store, Holder: s.Holder,
-		LogBytes: s.LogBytes, Sealed: s.Sealed, SealedBytes: s.SealedBytes, Unindexed: s.Unindexed,
-		Quarantined: s.Quarantined, Damaged: max(int(n.Damaged), len(s.Damage)), Damage: s.Damage, Positions: s.Positions, LastError: n.Error, LastHint: n.Hint, Requests: n.Requests,
+		Directory:   dir,
+		Instance:    s.Instance,
+		Services:    s.Services,
+		Store:       n.Store,
+		Holder:      s.Holder,
+		LogBytes:    s.LogBytes,
+		Sealed:      s.Sealed,
+		SealedBytes: s.SealedBytes,
+		Unindexed:   s.Unindexed,
+		Quarantined: s.Quarantined,
+		Damaged:     max(int(n.Damaged), len(s.Damage)),
+		Damage:      s.Damage,
+		Positions:   s.Positions,
+		LastError:   n.Error,
+		LastHint:    n.Hint,
+		Requests:    n.Requests,
 	}
 	if !s.Oldest.IsZero() {
 		oldest := s.Oldest.UTC()
@@ -173,7 +188,8 @@ func showTable(w io.Writer, all []bufferStatus, now time.Time) error {
 			oldest = max(now.Sub(*s.Oldest), 0).Round(time.Second).String()
 		}
 		rows = append(rows, []string{
-			s.Directory, s.Instance, orDash(s.Holder), units.FormatSize(s.LogBytes), strconv.Itoa(s.Sealed), units.FormatSize(s.SealedBytes),
+			s.Directory, s.Instance, orDash(s.Holder), units.FormatSize(s.LogBytes), strconv.Itoa(s.Sealed),
+			units.FormatSize(s.SealedBytes),
 			strconv.Itoa(s.Unindexed), strconv.Itoa(s.Quarantined), strconv.Itoa(s.Damaged), oldest, orDash(s.LastError),
 		})
 	}

@@ -28,7 +28,8 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 			continue
 		}
 		other, given := names.Own[in.Service]
-		errs.check(!given || slices.Equal(other, relay.Join(in.Stores)), "the input in line %d: another input ships service %s to another store; a service has one store, or one list of stores", in.Line, in.Service)
+		errs.check(!given || slices.Equal(other, relay.Join(in.Stores)), "the input in line %d: another input ships service %s to another store; a service has one store, or one list of stores",
+			in.Line, in.Service)
 		names.Own[in.Service] = relay.Join(in.Stores)
 	}
 	if len(names.All) > 0 {
@@ -38,7 +39,8 @@ func readStores(errs *problems, c *ucli.Context, file *config.Config, inputs []c
 	for i := range inputs {
 		missing = missing || names.Own[inputs[i].Service] == nil || inputs[i].NamesServices()
 	}
-	errs.advise(!missing, "--store is missing", "give a directory or azblob://CONTAINER, set LOGSTOW_STORE, or give every input its own in the configuration")
+	errs.advise(!missing, "--store is missing",
+		"give a directory or azblob://CONTAINER, set LOGSTOW_STORE, or give every input its own in the configuration")
 	for _, service := range slices.Sorted(maps.Keys(names.Own)) {
 		names.All = names.Own[service] // nothing else goes there
 		break

@@ -52,8 +52,10 @@ Records that a rule drops or a tap skips still count as read.
 Exit status: 0 done, interrupted, or the shipper ended, 1 no shipper runs, 2 wrong
 command line, 3 failed.`,
 		Flags: slices.Concat(
-			cli.Under(categoryBuffer, cli.Text("buffer-dir", "`DIR`: directory of the shipper's buffer (default: the only one in use in the state directory)")),
-			cli.Under(categoryRecords, cli.Repeated("where", "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true")),
+			cli.Under(categoryBuffer,
+				cli.Text("buffer-dir", "`DIR`: directory of the shipper's buffer (default: the only one in use in the state directory)")),
+			cli.Under(categoryRecords,
+				cli.Repeated("where", "`EXPR`: condition on fields, such as 'status >= 500'; repeatable, all must be true")),
 			cli.Under(
 				categoryOutput,
 				cli.Number("limit,n", "`N`: end after N records (default: no limit)"),
@@ -128,7 +130,8 @@ func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 		client, err := tap.Connect(ctx, dir)
 		switch {
 		case isNone(err):
-			return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no running shipper has the buffer %s", dir), "shipper status shows the buffers that are in use")}
+			return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(fmt.Errorf("no running shipper has the buffer %s", dir),
+				"shipper status shows the buffers that are in use")}
 		case err != nil:
 			return nil, fmt.Errorf("cannot tap the shipper of %s: %w", dir, err)
 		}
@@ -164,7 +167,8 @@ func connectTap(ctx context.Context, dir string) (*tap.Client, error) {
 	case last != nil:
 		return nil, last
 	}
-	return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(errors.New("no running shipper has its buffer in the state directory"), "give --buffer-dir if the buffer is elsewhere")}
+	return nil, &cli.Error{Status: cli.NoMatch, Err: hint.Wrap(errors.New("no running shipper has its buffer in the state directory"),
+		"give --buffer-dir if the buffer is elsewhere")}
 }
 
 // isNone reports whether the error of a connection is that no shipper runs: one that was killed leaves its socket.
@@ -315,8 +319,15 @@ type tapJSON struct {
 
 func (t *tapping) writeJSON(r *tap.Record, all *fieldparse.Splitter) error {
 	one := tapJSON{
-		Time: string(record.AppendTime(nil, r.Time)), Level: r.Level.String(), Service: r.Service, Source: r.Source,
-		Dropped: r.Dropped, Redacted: r.Redacted, Message: string(r.Message), Attributes: r.Attributes, Fields: fieldValues(fieldsIn(r, all)),
+		Time:       string(record.AppendTime(nil, r.Time)),
+		Level:      r.Level.String(),
+		Service:    r.Service,
+		Source:     r.Source,
+		Dropped:    r.Dropped,
+		Redacted:   r.Redacted,
+		Message:    string(r.Message),
+		Attributes: r.Attributes,
+		Fields:     fieldValues(fieldsIn(r, all)),
 	}
 	if r.Size > len(r.Message) {
 		one.Size = r.Size

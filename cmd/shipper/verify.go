@@ -120,7 +120,8 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 	o.Progress = new(audit.Progress)
 	line := newProgress(c)
 	stop := line.Start(func() string {
-		return progressText(o.Progress.Compared.Load(), o.Progress.Services.Load(), "services, "+units.Count(o.Progress.Blobs.Load(), "blob"))
+		return progressText(o.Progress.Compared.Load(), o.Progress.Services.Load(),
+			"services, "+units.Count(o.Progress.Blobs.Load(), "blob"))
 	})
 	var printing error
 	print := func(v any) (err error) {
@@ -177,7 +178,8 @@ func runAudit(c *ucli.Context, s store.Store, o audit.Options, repair, asJSON bo
 // summary is a report on one line.
 func summary(report audit.Report, repaired bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s and %s of %s", report.Store, units.Count(report.Blobs, "segment"), units.Count(report.Entities, "index entity"), units.Count(report.Services, "service"))
+	fmt.Fprintf(&b, "%s: %s and %s of %s", report.Store, units.Count(report.Blobs, "segment"),
+		units.Count(report.Entities, "index entity"), units.Count(report.Services, "service"))
 	if report.Foreign > 0 {
 		fmt.Fprintf(&b, ", and %s of other kinds", units.Count(report.Foreign, "blob"))
 	}

@@ -32,7 +32,8 @@ func registerProbes(mux *http.ServeMux) {
 	answer("GET /_xpack", xpack)
 	answer("GET /_cluster/health", health)
 	for _, path := range []string{
-		"/_ilm/policy/{name}", "/_template/{name}", "/_index_template/{name}", "/_component_template/{name}", "/_ingest/pipeline/{name}", "/_data_stream/{name}",
+		"/_ilm/policy/{name}", "/_template/{name}", "/_index_template/{name}", "/_component_template/{name}",
+		"/_ingest/pipeline/{name}", "/_data_stream/{name}",
 	} {
 		answer("GET "+path, exists)
 		answer("PUT "+path, acknowledged)

@@ -56,8 +56,18 @@ func (s *Spec) Open(_ context.Context, with input.Opening) (input.Reader, error)
 	}
 	with.Parts = otlp.Parts(with.Options)
 	opts := tail.Options{
-		Options: with.Options, Paths: s.Paths, Exclude: s.Exclude, Name: s.Name, Once: with.Once, FromStart: with.FromStart, FromEnd: with.FromEnd,
-		Polling: s.Polling, MaxOpen: with.MaxOpen, Skip: with.Skip, Resume: with.Resume, StopWait: with.StopWait,
+		Options:   with.Options,
+		Paths:     s.Paths,
+		Exclude:   s.Exclude,
+		Name:      s.Name,
+		Once:      with.Once,
+		FromStart: with.FromStart,
+		FromEnd:   with.FromEnd,
+		Polling:   s.Polling,
+		MaxOpen:   with.MaxOpen,
+		Skip:      with.Skip,
+		Resume:    with.Resume,
+		StopWait:  with.StopWait,
 	}
 	if !blobnaming.ValidService(with.Service) {
 		pattern, err := container.ParsePattern(with.Service)

@@ -53,7 +53,12 @@ type conn struct {
 }
 
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
-	conn := &conn{server: s, net: c, in: listen.NewBuffer(ctx, c, s.readBudget, batchBuffer, maxMessage+listen.FirstBuffer), idle: handshakeTimeout}
+	conn := &conn{
+		server: s,
+		net:    c,
+		in:     listen.NewBuffer(ctx, c, s.readBudget, batchBuffer, maxMessage+listen.FirstBuffer),
+		idle:   handshakeTimeout,
+	}
 	conn.events = collector{
 		opts: &s.opts, guard: recognize.New(s.opts.Recognize), out: writer{limit: s.opts.MaxRecord},
 		grow: func(n int) error { return conn.grow(ctx, n) },

@@ -18,7 +18,8 @@ func (s *Server) rejectExcess(next http.Handler) http.Handler {
 			return
 		}
 		if s.logLimit.Allow() {
-			s.opts.Log.Warn("HTTP connection limit reached: further connections get a response to retry", "address", s.Addr().String(), "connections", s.opts.MaxConnections)
+			s.opts.Log.Warn("HTTP connection limit reached: further connections get a response to retry",
+				"address", s.Addr().String(), "connections", s.opts.MaxConnections)
 		}
 		rejectBusy(w, r, "too many connections")
 	})
@@ -39,7 +40,8 @@ func (s *Server) limitStreams(next http.Handler) http.Handler {
 			return
 		}
 		if s.logLimit.Allow() {
-			s.opts.Log.Warn("HTTP request limit reached: further requests get a response to retry", "address", s.Addr().String(), "requests", maxRequests)
+			s.opts.Log.Warn("HTTP request limit reached: further requests get a response to retry",
+				"address", s.Addr().String(), "requests", maxRequests)
 		}
 		rejectBusy(w, r, "too many requests at a time")
 	})

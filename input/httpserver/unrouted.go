@@ -20,7 +20,8 @@ func (s *Server) route() http.Handler {
 		}
 		to := r.Method + " " + r.URL.Path
 		if (r.Method == http.MethodPost || r.Method == http.MethodPut) && logLimit.Allow() {
-			s.opts.Log.Warn("HTTP request rejected: no input has this path", "address", s.Addr().String(), "from", r.RemoteAddr, "request", to)
+			s.opts.Log.Warn("HTTP request rejected: no input has this path",
+				"address", s.Addr().String(), "from", r.RemoteAddr, "request", to)
 		}
 		refused := statusOf{header: w.Header()}
 		refuse.ServeHTTP(&refused, r)

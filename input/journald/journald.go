@@ -200,7 +200,12 @@ func (in *Input) skipExisting(ctx context.Context) error {
 		return err
 	}
 	if last != "" {
-		c := buffer.Chunk{Service: in.opts.Service, Class: in.opts.Class, Parse: in.opts.Parse, Positions: []buffer.Position{in.opts.position(last)}}
+		c := buffer.Chunk{
+			Service:   in.opts.Service,
+			Class:     in.opts.Class,
+			Parse:     in.opts.Parse,
+			Positions: []buffer.Position{in.opts.position(last)},
+		}
 		if _, err := in.opts.Sink.Append(ctx, c); err != nil {
 			return sinkError{err}
 		}

@@ -98,7 +98,12 @@ func (v *value) add(b []byte) {
 }
 
 func newParser(r io.Reader, limit int) *parser {
-	p := &parser{r: bufio.NewReaderSize(r, 64<<10), limit: limit, values: make(map[string]*value), names: memo.Map[string, string]{Max: maxOthers}}
+	p := &parser{
+		r:      bufio.NewReaderSize(r, 64<<10),
+		limit:  limit,
+		values: make(map[string]*value),
+		names:  memo.Map[string, string]{Max: maxOthers},
+	}
 	for _, name := range fields() {
 		p.values[name] = &value{limit: maxValue}
 	}

@@ -44,7 +44,11 @@ func (h *HTTP) Keys() []input.Key {
 
 // Open implements [input.Spec].
 func (h *HTTP) Open(ctx context.Context, with input.Opening) (input.Reader, error) {
-	opts := httpserver.IntakeOptions{Options: with.Options, ServiceFromResource: h.ServiceFromResource, ConfiguredService: h.ConfiguredService}
+	opts := httpserver.IntakeOptions{
+		Options:             with.Options,
+		ServiceFromResource: h.ServiceFromResource,
+		ConfiguredService:   h.ConfiguredService,
+	}
 	var routes []httpserver.Routes
 	var errs []error
 	add := func(r httpserver.Routes, err error) { routes, errs = append(routes, r), append(errs, err) }

@@ -31,7 +31,14 @@ type Buffer struct {
 // NewBuffer returns an empty buffer, whose maximum sizes because of high rates and of long messages are batch and most. Reading ends with
 // ctx, see [NewReadDeadline].
 func NewBuffer(ctx context.Context, conn net.Conn, budget *Budget, batch, most int) *Buffer {
-	return &Buffer{Deadline: NewReadDeadline(ctx, conn), conn: conn, budget: budget, batch: batch, max: most, buf: make([]byte, FirstBuffer)}
+	return &Buffer{
+		Deadline: NewReadDeadline(ctx, conn),
+		conn:     conn,
+		budget:   budget,
+		batch:    batch,
+		max:      most,
+		buf:      make([]byte, FirstBuffer),
+	}
 }
 
 // Close releases the memory, and the deadline. The connection stays open.

@@ -82,7 +82,8 @@ func isNodePlace(line []byte) bool {
 		return false
 	}
 	path := line[:n-1]
-	return hasPrefix(path, "node:") || hasSuffix(path, ".js") || hasSuffix(path, ".ts") || hasSuffix(path, ".mjs") || hasSuffix(path, ".cjs")
+	return hasPrefix(path, "node:") || hasSuffix(path, ".js") || hasSuffix(path, ".ts") || hasSuffix(path, ".mjs") ||
+		hasSuffix(path, ".cjs")
 }
 
 // afterNode decides about a line of Node's report of an uncaught exception: place, line of the program, "^", empty line, exception.

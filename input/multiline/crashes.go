@@ -15,7 +15,8 @@ func isPretty(line []byte) bool {
 
 // isCMake reports whether a line begins a message of CMake, whose text is indented: CMake Error at CMakeLists.txt:10 (find_package):.
 func isCMake(line []byte) bool {
-	return hasPrefix(line, "CMake ") && hasSuffix(line, ":") && (bytes.Contains(line, []byte("Error")) || bytes.Contains(line, []byte("Warning")))
+	return hasPrefix(line, "CMake ") && hasSuffix(line, ":") &&
+		(bytes.Contains(line, []byte("Error")) || bytes.Contains(line, []byte("Warning")))
 }
 
 // isRError reports whether a line begins an error or a warning of R.

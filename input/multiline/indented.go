@@ -87,7 +87,8 @@ func isAnnounced(text, line []byte) bool {
 	case '{', '[':
 		return hasSuffix(text, " with exit value:")
 	case '"':
-		return isDigit(text[0]) && bytes.Contains(text, []byte(" Base")) && bytes.Contains(text, []byte(": ")) && bytes.Contains(text, []byte(" #"))
+		return isDigit(text[0]) && bytes.Contains(text, []byte(" Base")) && bytes.Contains(text, []byte(": ")) &&
+			bytes.Contains(text, []byte(" #"))
 	}
 	if text[len(text)-1] == ':' {
 		return bytes.Contains(line, []byte(" = ")) && isLogged(text)

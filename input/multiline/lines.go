@@ -195,7 +195,8 @@ func isGoCall(line []byte, word int) bool {
 	if hasPrefix(line, "created by ") || hasPrefix(line, "panic(") {
 		return true
 	}
-	return bytes.IndexByte(line[:word], '.') > 0 && (word < len(line) && line[word] == '(' && hasSuffix(line, ")") || bytes.IndexByte(line, ' ') < 0)
+	return bytes.IndexByte(line[:word], '.') > 0 &&
+		(word < len(line) && line[word] == '(' && hasSuffix(line, ")") || bytes.IndexByte(line, ' ') < 0)
 }
 
 // isRubyFrom reports whether a line is "    from file:1:in 'method'" or "    1: from …".

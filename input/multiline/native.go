@@ -16,7 +16,8 @@ func isRace(line []byte) bool {
 // isSanitizer reports whether a line begins a report of AddressSanitizer and its kin: ==4711==ERROR: LeakSanitizer: detected memory leaks.
 func isSanitizer(line []byte) bool {
 	rest := bytes.TrimLeft(line, "=0123456789")
-	return hasPrefix(line, "==") && (hasPrefix(rest, "ERROR: ") || hasPrefix(rest, "WARNING: ")) && bytes.Contains(rest, []byte("Sanitizer: "))
+	return hasPrefix(line, "==") && (hasPrefix(rest, "ERROR: ") || hasPrefix(rest, "WARNING: ")) &&
+		bytes.Contains(rest, []byte("Sanitizer: "))
 }
 
 // isNativeFrame reports whether a line is a frame of a sanitizer: "    #0 0x4f8a5c in main /src/shop.c:7:10".

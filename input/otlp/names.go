@@ -36,7 +36,8 @@ type name struct{ sent, stored string }
 func newNames() names {
 	return names{reserved: []string{
 		nameTraceID, nameSpanID, nameFlags, nameEvent, nameTime, nameObserved, nameRefused, nameDropped, nameSeverityNumber,
-		nameSeverityText, nameBodyKind, nameBodyMember, attributes.ResourceSchema, attributes.ResourceDropped, nameResourceEntities, attributes.ScopeName,
+		nameSeverityText, nameBodyKind, nameBodyMember, attributes.ResourceSchema, attributes.ResourceDropped,
+		nameResourceEntities, attributes.ScopeName,
 		attributes.ScopeVersion, attributes.ScopeSchema, attributes.ScopeDropped,
 	}}
 }

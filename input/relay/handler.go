@@ -57,7 +57,8 @@ func (h *handler) info(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	query := r.URL.Query()
-	if service, class := query.Get(relay.ServiceParameter), query.Get(relay.ClassParameter); service != "" && !allowed.allows(service, class) {
+	if service, class := query.Get(relay.ServiceParameter), query.Get(relay.ClassParameter); service != "" &&
+		!allowed.allows(service, class) {
 		h.fail(w, r, errScope(service, class))
 		return
 	}
@@ -240,10 +241,15 @@ func (a *appending) run(ctx context.Context, from int) (blocks int, err error) {
 	decoder := segment.NewDecoder()
 	all := a.footer.Blocks
 	if from >= len(all) {
-		return from, withStatus(http.StatusBadRequest, "segment %s has %d blocks; an earlier one with its number had more", a.name, len(all))
+		return from, withStatus(http.StatusBadRequest, "segment %s has %d blocks; an earlier one with its number had more",
+			a.name, len(all))
 	}
 	for from < len(all) {
-		chunk := &buffer.Relayed{Instance: a.footer.Instance, Start: a.footer.BucketStart * int64(time.Second), Width: a.footer.BucketWidth * int64(time.Second)}
+		chunk := &buffer.Relayed{
+			Instance: a.footer.Instance,
+			Start:    a.footer.BucketStart * int64(time.Second),
+			Width:    a.footer.BucketWidth * int64(time.Second),
+		}
 		text, records, to := int64(0), 0, from
 		for ; to < len(all) && (to == from || text+all[to].Raw <= maxText); to++ {
 			block, err := a.decode(decoder, all[to])
@@ -291,7 +297,12 @@ func (a *appending) append(ctx context.Context, chunk *buffer.Relayed, to int) e
 		positions = append(positions, buffer.Position{Input: prefix + a.forget})
 	}
 	lsn, err := a.opts.Sink.Append(ctx, buffer.Chunk{
-		Service: a.footer.Service, Class: a.footer.Class, Parse: a.footer.Parse, Read: a.opts.Now().UnixNano(), Relayed: chunk, Positions: positions,
+		Service:   a.footer.Service,
+		Class:     a.footer.Class,
+		Parse:     a.footer.Parse,
+		Read:      a.opts.Now().UnixNano(),
+		Relayed:   chunk,
+		Positions: positions,
 	})
 	if err != nil {
 		return err

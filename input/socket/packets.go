@@ -86,7 +86,8 @@ func (s *Server) readPackets(q *queue, deadline *listen.ReadDeadline) error {
 		if !q.put(text, from) {
 			s.opts.Stats.Dropped.Add(1)
 			if s.Connections.Limit.Allow() {
-				s.opts.Log.Error(s.protocol.Name+" datagrams dropped: no space in the buffer", "address", s.opts.Address, "dropped", s.opts.Stats.Dropped.Load())
+				s.opts.Log.Error(s.protocol.Name+" datagrams dropped: no space in the buffer",
+					"address", s.opts.Address, "dropped", s.opts.Stats.Dropped.Load())
 			}
 		}
 	}

@@ -275,7 +275,8 @@ func (s *Server) take(ctx context.Context, service string, events []input.Event)
 		return s.take(ctx, service, events[half:])
 	}
 	if all := s.opts.Stats.Dropped.Add(1); s.Connections.Limit.Allow() {
-		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer", "address", s.opts.Address, "dropped", all, "error", err)
+		s.opts.Log.Error(s.protocol.Name+" messages dropped: too large for the buffer",
+			"address", s.opts.Address, "dropped", all, "error", err)
 	}
 	return nil
 }

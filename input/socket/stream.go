@@ -40,7 +40,10 @@ type conn struct {
 func (s *Server) newConn(ctx context.Context, c net.Conn) *conn {
 	local := s.network == "unix"
 	conn := &conn{
-		server: s, net: c, batch: s.newBatch(local), in: listen.NewBuffer(ctx, c, s.budget, batchBuffer, s.opts.MaxRecord+listen.FirstBuffer),
+		server: s,
+		net:    c,
+		batch:  s.newBatch(local),
+		in:     listen.NewBuffer(ctx, c, s.budget, batchBuffer, s.opts.MaxRecord+listen.FirstBuffer),
 		framer: framer{Framing: s.protocol.Framing(local), limit: s.opts.MaxRecord},
 	}
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {

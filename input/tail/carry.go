@@ -27,7 +27,8 @@ func (t *tracker) carry(ctx context.Context, f *file) error {
 func (t *tracker) formerOf(f *file) *file {
 	var last *file
 	for _, g := range t.files {
-		if g != f && g.kind == plain && g.displaced() && g.resolvedPath() == f.resolvedPath() && compareFiles(g, f) < 0 && (last == nil || compareFiles(last, g) < 0) {
+		if g != f && g.kind == plain && g.displaced() && g.resolvedPath() == f.resolvedPath() && compareFiles(g, f) < 0 &&
+			(last == nil || compareFiles(last, g) < 0) {
 			last = g
 		}
 	}

@@ -394,7 +394,8 @@ func (c *candidate) mayBeCompressed() bool {
 	if c.size < decompress.HeadSize && decompress.HasUnsupportedSuffix(c.path) {
 		return true
 	}
-	return c.size < int64(len(gzipMagic)) && strings.HasSuffix(c.path, compressedSuffix) && strings.HasPrefix(gzipMagic, readPrefix(c, c.size))
+	return c.size < int64(len(gzipMagic)) && strings.HasSuffix(c.path, compressedSuffix) &&
+		strings.HasPrefix(gzipMagic, readPrefix(c, c.size))
 }
 
 // grew reports whether the file has more bytes than when it was opened.

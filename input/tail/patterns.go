@@ -81,7 +81,8 @@ func (p *pattern) find(dirs func(string)) ([]*candidate, []error) {
 			return nil, []error{explain(err)}
 		}
 		if info.IsDir() {
-			return nil, []error{fmt.Errorf("%s is a directory: give its files, for example %s", p.text, filepath.Join(p.text, "**", "*.log"))}
+			return nil, []error{fmt.Errorf("%s is a directory: give its files, for example %s", p.text,
+				filepath.Join(p.text, "**", "*.log"))}
 		}
 		return []*candidate{{entry: newEntry(p.absolute, info), source: filepath.Base(p.text), configuredPath: p.text}}, nil
 	}

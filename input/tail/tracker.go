@@ -237,7 +237,8 @@ func (t *tracker) readFrom(f *file, at input.Point) {
 func (t *tracker) logNoService(f *file) {
 	if !t.loggedNoService {
 		t.loggedNoService = true
-		t.opts.Log.Warn("file skipped: its path gives no service (logged once); exclude it, or match only files of containers", "file", f.path)
+		t.opts.Log.Warn("file skipped: its path gives no service (logged once); exclude it, or match only files of containers",
+			"file", f.path)
 	}
 }
 

@@ -26,7 +26,10 @@ type Listener struct {
 // New limits the open connections of a listener.
 func New(l net.Listener, limit int) *Listener {
 	return &Listener{
-		Listener: l, slots: make(chan struct{}, limit), extra: make(chan struct{}, max(1, min(maxExtra, limit/8))), stopped: make(chan struct{}),
+		Listener: l,
+		slots:    make(chan struct{}, limit),
+		extra:    make(chan struct{}, max(1, min(maxExtra, limit/8))),
+		stopped:  make(chan struct{}),
 	}
 }
 

@@ -139,7 +139,8 @@ func compile(name, expression string, start int) (*Parser, error) {
 		return nil, fmt.Errorf("expression of %d bytes, at most %d allowed (at character %d)", len(expression), MaxExpression, start)
 	}
 	if at := strings.IndexFunc(expression, func(r rune) bool { return r != '\t' && unicode.IsControl(r) || r == utf8.RuneError }); at >= 0 {
-		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)", start+utf8.RuneCountInString(expression[:at]))
+		return nil, fmt.Errorf("line breaks and other control characters are not allowed (at character %d)",
+			start+utf8.RuneCountInString(expression[:at]))
 	}
 	switch name {
 	case namePattern:

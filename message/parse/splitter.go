@@ -61,7 +61,12 @@ func (p *Parser) lookup(name string, d *depths) lookup {
 
 // Splitter makes a Splitter that returns the fields with these names by index. Without names it only iterates over all fields.
 func (p *Parser) Splitter(names ...string) *Splitter {
-	s := &Splitter{parser: p, values: make([]message.Value, len(names)), known: make([]bool, len(names)), attributed: make([]bool, len(names))}
+	s := &Splitter{
+		parser:     p,
+		values:     make([]message.Value, len(names)),
+		known:      make([]bool, len(names)),
+		attributed: make([]bool, len(names)),
+	}
 	for _, name := range names {
 		s.sought = append(s.sought, newAttributeLookup(name))
 		if p.formats != nil {
@@ -105,7 +110,8 @@ func (s *Splitter) Split(attributes, message []byte) {
 // Values returns the values of all names, in their order. If most of them are in the message, it is faster than [Splitter.Value] for
 // each.
 func (s *Splitter) Values() []message.Value {
-	if noFormat := s.attributes.none() && len(s.line.rest) == len(s.message); noFormat && s.set != nil && !s.inner() && s.set.Find(s.message, s.values) {
+	if noFormat := s.attributes.none() && len(s.line.rest) == len(s.message); noFormat && s.set != nil && !s.inner() &&
+		s.set.Find(s.message, s.values) {
 		return s.values
 	}
 	for i := range s.values {

@@ -63,8 +63,17 @@ func matchW3C(dst places, line []byte, columns int) places {
 func w3cName(column string) string {
 	column = strings.ToLower(column)
 	shared := map[string]string{
-		"c-ip": "ip", "cs-username": "user", "cs-method": "method", "cs-uri-stem": "path", "cs-uri-query": "query", "cs-version": "protocol",
-		"sc-status": "status", "sc-bytes": "bytes", "cs(referer)": "referer", "cs(user-agent)": "user_agent", "time-taken": "duration",
+		"c-ip":           "ip",
+		"cs-username":    "user",
+		"cs-method":      "method",
+		"cs-uri-stem":    "path",
+		"cs-uri-query":   "query",
+		"cs-version":     "protocol",
+		"sc-status":      "status",
+		"sc-bytes":       "bytes",
+		"cs(referer)":    "referer",
+		"cs(user-agent)": "user_agent",
+		"time-taken":     "duration",
 	}
 	if name := shared[column]; name != "" {
 		return name

@@ -54,7 +54,8 @@ func LineInside(msg []byte) []byte {
 	if bytes.IndexByte(msg, '\\') < 0 && bytes.IndexByte(msg, '=') < 0 && bytes.IndexByte(msg, ']') < 0 {
 		return nil
 	}
-	if !bytes.Contains(msg, []byte(`og"`)) && !bytes.Contains(msg, []byte(`essage"`)) && !bytes.Contains(msg[:min(len(msg), maxBefore)], []byte(`body"`)) {
+	if !bytes.Contains(msg, []byte(`og"`)) && !bytes.Contains(msg, []byte(`essage"`)) &&
+		!bytes.Contains(msg[:min(len(msg), maxBefore)], []byte(`body"`)) {
 		return nil
 	}
 	members := message.Object(msg)

@@ -73,5 +73,6 @@ func (l *Labeler) any(text []byte) bool {
 
 // moves reports whether an attribute is one that becomes a label.
 func (l *Labeler) moves(name string, value []byte) bool {
-	return isLabelValue(value) && len(value) <= MaxLabel && !isID(name) && name != Cut && !strings.HasPrefix(name, Prefix) && l.names.MatchString(name)
+	return isLabelValue(value) && len(value) <= MaxLabel && !isID(name) && name != Cut &&
+		!strings.HasPrefix(name, Prefix) && l.names.MatchString(name)
 }

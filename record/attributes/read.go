@@ -34,7 +34,8 @@ func objectAt(text []byte, name string) int {
 			break
 		}
 		at += brace
-		if start := at - len(name) - len(`"":`); start > 0 && text[start] == '"' && string(text[start+1:at-2]) == name && text[at-2] == '"' && text[at-1] == ':' {
+		if start := at - len(name) - len(`"":`); start > 0 && text[start] == '"' && string(text[start+1:at-2]) == name &&
+			text[at-2] == '"' && text[at-1] == ':' {
 			return at
 		}
 	}

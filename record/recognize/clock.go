@@ -30,7 +30,8 @@ func onDayDigits(b []byte, i int, year, month, day uint) (moment, int) {
 	return onDayAt(b, i, year, month, day, second, nano)
 }
 
-// looseClock is clockAt for a clock whose parts need not have two digits: 3:04:05, 22:5:9.606. It may lack the second: 3:04 PM, 15:04. Points or dashes may separate the parts: 15.04.05.
+// looseClock is clockAt for a clock whose parts need not have two digits: 3:04:05, 22:5:9.606. It may lack the second: 3:04 PM, 15:04.
+// Points or dashes may separate the parts: 15.04.05.
 func looseClock(b []byte, i int) (second int64, nano int32, end int) {
 	var part [3]uint
 	sep := byte(':')
@@ -122,8 +123,8 @@ func ofDay(hour, minute, second uint) (sec int64, nano int32, ok bool) {
 	return int64(hour*3600 + minute*60 + second), nano, hour < 24 && minute < 60 && second < 60
 }
 
-// fraction reads an optional fraction at b[i] behind a second: a point, comma or colon and
-// digits, of which nine count; a colon also stands before whole milliseconds of one digit or two. It does not reduce nano, which is set in a leap second.
+// fraction reads an optional fraction at b[i] behind a second: a point, comma or colon and digits, of which nine count; a colon also
+// stands before whole milliseconds of one digit or two. It does not reduce nano, which is set in a leap second.
 func fraction(b []byte, i int, nano int32) (int32, int) {
 	if i+1 >= len(b) || b[i+1]-'0' > 9 || b[i] != '.' && b[i] != ',' && b[i] != ':' {
 		return nano, i

@@ -294,7 +294,8 @@ type apart struct {
 func (a *apart) part(text []byte) {
 	switch {
 	case len(text) == len("2026-11-20") && text[4] == text[7] && (text[4] == '-' || text[4] == '/'):
-		if year, month, day := four(text, 0), two(text, 5), two(text, 8); year < invalidNumber && civil.Valid(int(year), int(month), int(day)) {
+		if year, month, day := four(text, 0), two(text, 5), two(text, 8); year < invalidNumber &&
+			civil.Valid(int(year), int(month), int(day)) {
 			a.days, a.hasDay = int32(civil.Days(int(year), int(month), int(day))), true
 		}
 	case len(text) >= len("15:04:05"):

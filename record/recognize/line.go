@@ -410,7 +410,8 @@ func paddedLevelFollows(b []byte, i int) bool {
 	}
 	start, _ := skipSeparators(b, i)
 	end := wordEnd(b, start)
-	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 && (end == len(b) || b[end] != ':') || record.LevelFromAlias(b[start:end]) == record.None {
+	if end == start || b[start]-'A' >= 26 || b[end-1]-'A' >= 26 && (end == len(b) || b[end] != ':') ||
+		record.LevelFromAlias(b[start:end]) == record.None {
 		return false
 	}
 	return isPadded(b, start) || end+1 < len(b) && b[end] == ' ' && (b[end+1] == ' ' || b[end+1] == '[')

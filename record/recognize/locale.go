@@ -23,7 +23,8 @@ func translate(dst, line []byte) []byte {
 		return text
 	}
 	head := line[:min(len(line), maxDate)]
-	if isASCII(head) || !bytes.Contains(head, []byte("年")) && !bytes.Contains(head, []byte("년")) && !bytes.Contains(head, []byte("月")) && halfDayIn(head) == "" {
+	if isASCII(head) ||
+		!bytes.Contains(head, []byte("年")) && !bytes.Contains(head, []byte("년")) && !bytes.Contains(head, []byte("月")) && halfDayIn(head) == "" {
 		return nil
 	}
 	return translateUnits(dst, line)

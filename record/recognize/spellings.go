@@ -99,13 +99,15 @@ func isRustPanic(line []byte) bool {
 	if !found || len(rest) == 0 {
 		return false
 	}
-	return rest[0] == '\'' && bytes.Contains(rest, []byte(" panicked at ")) || bytes.HasPrefix(rest[digitsEnd(rest, 0):], []byte(" panic: "))
+	return rest[0] == '\'' && bytes.Contains(rest, []byte(" panicked at ")) ||
+		bytes.HasPrefix(rest[digitsEnd(rest, 0):], []byte(" panic: "))
 }
 
 // startsTrace reports whether a line begins like a stack trace of Python, Java, .NET, Django or C++.
 func startsTrace(line []byte) bool {
 	for _, start := range [...]string{
-		"Traceback (most recent call last)", "Exception in thread ", "Exception ignored in: ", "Fatal Python error: ", "  File \"", "Unhandled exception. ", "Internal Server Error: /",
+		"Traceback (most recent call last)", "Exception in thread ", "Exception ignored in: ", "Fatal Python error: ",
+		"  File \"", "Unhandled exception. ", "Internal Server Error: /",
 		"terminate called after throwing an instance of ", "Unhandled exception: ", "Execution error (",
 	} {
 		if len(line) >= len(start) && string(line[:len(start)]) == start {
@@ -123,7 +125,8 @@ func isRubyException(line []byte) bool {
 		return false
 	}
 	first, _, _ := bytes.Cut(line[i:], []byte("\n"))
-	return bytes.Contains(first, []byte(":in ")) && bytes.Contains(first, []byte("': ")) && bytes.HasSuffix(bytes.TrimRight(first, "\r"), []byte(")"))
+	return bytes.Contains(first, []byte(":in ")) && bytes.Contains(first, []byte("': ")) &&
+		bytes.HasSuffix(bytes.TrimRight(first, "\r"), []byte(")"))
 }
 
 // isNodeReport reports whether a text is Node's report of an uncaught exception, which begins with a place: /app/shop.js:3.
@@ -134,7 +137,8 @@ func isNodeReport(text []byte) bool {
 	}
 	first = bytes.TrimRight(first, "\r")
 	place := bytes.TrimRight(first, "0123456789")
-	return len(place) < len(first) && (bytes.HasSuffix(place, []byte("js:")) || bytes.HasSuffix(place, []byte(".ts:")) || bytes.HasPrefix(place, []byte("node:")))
+	return len(place) < len(first) &&
+		(bytes.HasSuffix(place, []byte("js:")) || bytes.HasSuffix(place, []byte(".ts:")) || bytes.HasPrefix(place, []byte("node:")))
 }
 
 // IsPythonWarning reports whether a text begins with a warning of Python: /app/shop.py:3: DeprecationWarning: old is deprecated.
@@ -188,7 +192,8 @@ func (f *finding) byFirst(line []byte) {
 		if f.behindTime(line); f.level == record.None {
 			f.level = postgresSeverity(line[:min(len(line), maxColumn)])
 		}
-		if f.level == record.None && bytes.Contains(line[:min(len(line), maxColumn)], []byte("] *** Terminating app due to uncaught exception ")) {
+		if f.level == record.None &&
+			bytes.Contains(line[:min(len(line), maxColumn)], []byte("] *** Terminating app due to uncaught exception ")) {
 			f.level = record.Error
 		}
 	}

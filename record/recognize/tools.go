@@ -61,7 +61,8 @@ func titledLevel(line, head []byte) record.Level {
 	case bytes.HasPrefix(head, []byte("FAILED: ")): // of Ninja
 		return record.Error
 	case bytes.HasPrefix(head, []byte("Error in ")): // of R
-		if i := bytes.IndexByte(head, '('); i > 0 && bytes.IndexByte(head[len("Error in "):i], ' ') < 0 && bytes.Contains(head, []byte(") : ")) {
+		if i := bytes.IndexByte(head, '('); i > 0 && bytes.IndexByte(head[len("Error in "):i], ' ') < 0 &&
+			bytes.Contains(head, []byte(") : ")) {
 			return record.Error
 		}
 	case bytes.HasPrefix(rest, []byte(" 64-Bit Server VM warning: ")): // of the JVM
@@ -152,7 +153,8 @@ func pnpmLevel(line []byte) record.Level {
 func uptimeLevel(line []byte) record.Level {
 	line = bytes.TrimLeft(line, " ")
 	end := digitsEnd(line, 0)
-	if end == 0 || end+len(".123 ") >= len(line) || line[end] != '.' || digitsEnd(line, end+1) != end+len(".123") || line[end+len(".123")] != ' ' {
+	if end == 0 || end+len(".123 ") >= len(line) || line[end] != '.' || digitsEnd(line, end+1) != end+len(".123") ||
+		line[end+len(".123")] != ' ' {
 		return record.None
 	}
 	line = line[end+len(".123 "):]
@@ -169,12 +171,14 @@ func uptimeLevel(line []byte) record.Level {
 // isStream reports whether the token at b[start:end] is the stream of a line of Cloud Foundry, behind its time and source:
 // [APP/PROC/WEB/0] OUT.
 func isStream(b []byte, start, end int) bool {
-	if word := b[start:end]; string(word) != "OUT" && string(word) != "ERR" || start < len("[RTR/1] ") || end == len(b) || b[end] != ' ' || b[start-1] != ' ' || b[start-2] != ']' {
+	if word := b[start:end]; string(word) != "OUT" && string(word) != "ERR" || start < len("[RTR/1] ") || end == len(b) ||
+		b[end] != ' ' || b[start-1] != ' ' || b[start-2] != ']' {
 		return false
 	}
 	open := bytes.LastIndexByte(b[:start], '[')
 	source := b[open+1 : start-2]
-	return bytes.IndexByte(source, '/') > 0 && source[0]-'A' < 26 && bytes.IndexByte(source, ' ') < 0 && bytes.Equal(bytes.ToUpper(source), source)
+	return bytes.IndexByte(source, '/') > 0 && source[0]-'A' < 26 && bytes.IndexByte(source, ' ') < 0 &&
+		bytes.Equal(bytes.ToUpper(source), source)
 }
 
 // netBackupLevel returns the level for a severity in angle brackets of NetBackup: 15:04:05.123 [4242.4711] <16> bpbrm Exit: text.

@@ -61,7 +61,15 @@ func ClearCookie(w http.ResponseWriter, secure bool) {
 }
 
 func cookie(value string, secure bool, age int) *http.Cookie {
-	c := &http.Cookie{Name: plainCookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
+	c := &http.Cookie{
+		Name:     plainCookie,
+		Value:    value,
+		Path:     "/",
+		MaxAge:   age,
+		HttpOnly: true,
+		Secure:   secure,
+		SameSite: http.SameSiteStrictMode,
+	}
 	if secure {
 		c.Name = secureCookie
 	}

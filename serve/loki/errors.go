@@ -56,7 +56,8 @@ func (q *request) fail(err error) {
 	}
 	status, text := statusOf(err), err.Error()
 	if status == http.StatusInternalServerError || status == http.StatusServiceUnavailable {
-		q.api.opts.Logger.LogAttrs(q.ctx, slog.LevelError, "cannot answer a request", slog.String("endpoint", q.endpoint), slog.Any("error", err))
+		q.api.opts.Logger.LogAttrs(q.ctx, slog.LevelError, "cannot answer a request", slog.String("endpoint", q.endpoint),
+			slog.Any("error", err))
 	}
 	for _, advice := range hint.All(err) {
 		text += "\nhint: " + advice

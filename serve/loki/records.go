@@ -23,7 +23,14 @@ const (
 func (q *request) records() error {
 	q.bounds(querySince)
 	log, out := q.logQuery(), q.recordWriter()
-	p := engine.LogParams{From: q.from, To: q.to, Newest: q.backward(), Limit: q.number("limit", 0), Unparsed: out.format == formatRaw, Fields: true}
+	p := engine.LogParams{
+		From:     q.from,
+		To:       q.to,
+		Newest:   q.backward(),
+		Limit:    q.number("limit", 0),
+		Unparsed: out.format == formatRaw,
+		Fields:   true,
+	}
 	if q.bad != nil {
 		return q.bad
 	}

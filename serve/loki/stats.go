@@ -104,7 +104,13 @@ func (q *request) stats(entries int) *queryStats {
 func newStats(r *query.Report, took time.Duration, entries int) *queryStats {
 	seconds := took.Seconds()
 	var s queryStats
-	s.Summary = summaryStats{Bytes: r.BytesScanned + r.BytesDecoded, Lines: r.LinesDecoded, ExecTime: seconds, Entries: int64(entries), Splits: 1}
+	s.Summary = summaryStats{
+		Bytes:    r.BytesScanned + r.BytesDecoded,
+		Lines:    r.LinesDecoded,
+		ExecTime: seconds,
+		Entries:  int64(entries),
+		Splits:   1,
+	}
 	if seconds > 0 {
 		s.Summary.BytesPerSecond = int64(float64(s.Summary.Bytes) / seconds)
 		s.Summary.LinesPerSecond = int64(float64(s.Summary.Lines) / seconds)

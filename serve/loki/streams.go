@@ -71,7 +71,8 @@ func (s *streams) add(e *engine.Entry) error {
 	s.entries++
 	s.size += int64(len(to.values) - before)
 	if s.limit > 0 && s.size > s.limit {
-		return fmt.Errorf("%w: the records found take more than %d bytes; use a smaller limit or a narrower query", engine.ErrLimit, s.limit)
+		return fmt.Errorf("%w: the records found take more than %d bytes; use a smaller limit or a narrower query",
+			engine.ErrLimit, s.limit)
 	}
 	return nil
 }
@@ -79,7 +80,8 @@ func (s *streams) add(e *engine.Entry) error {
 // of returns the stream of a record.
 func (s *streams) of(e *engine.Entry) *stream {
 	now := [3]labels.Labels{e.Stream, e.Metadata, e.Parsed}
-	if s.last != nil && identical(now[0], s.lastLabels[0]) && (s.categorize || identical(now[1], s.lastLabels[1]) && identical(now[2], s.lastLabels[2])) {
+	if s.last != nil && identical(now[0], s.lastLabels[0]) &&
+		(s.categorize || identical(now[1], s.lastLabels[1]) && identical(now[2], s.lastLabels[2])) {
 		return s.last
 	}
 	ls := e.Stream

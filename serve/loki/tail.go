@@ -81,7 +81,8 @@ func (q *request) hangUp(conn *websocket.Conn, err error) {
 		_ = conn.Close(websocket.StatusNormalClosure, "")
 		return
 	case statusOf(err) >= http.StatusInternalServerError:
-		q.api.opts.Logger.LogAttrs(q.ctx, slog.LevelError, "cannot follow records", slog.String("endpoint", q.endpoint), slog.Any("error", err))
+		q.api.opts.Logger.LogAttrs(q.ctx, slog.LevelError, "cannot follow records", slog.String("endpoint", q.endpoint),
+			slog.Any("error", err))
 	}
 	reason := err.Error()
 	_ = conn.Close(status, strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")) // the client may have disconnected
