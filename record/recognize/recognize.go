@@ -185,11 +185,12 @@ func (r *Recognizer) find(f *finding, line []byte) {
 		return
 	}
 	line = r.readLine(f, line)
+	automatic := r.parser == nil || r.parser.Recognizes()
 	// In JSON, the automatic parser finds only numeric levels.
-	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || r.parser != nil && !r.parser.Recognizes()) {
+	if f.level == record.None && len(line) > 0 && (line[0] != '{' || f.numeric || !automatic) {
 		f.level = r.fieldLevel(line)
 	}
-	if f.level == record.None && f.layout == layoutAccess {
+	if f.level == record.None && f.layout == layoutAccess && automatic {
 		f.level = requestLevel(line)
 	}
 	if f.level == record.None && !f.inner && (!f.found || f.layout == layoutSyslog || f.layout == layoutISO) {
