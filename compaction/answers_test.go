@@ -31,7 +31,7 @@ func TestLongAnswers(t *testing.T) {
 	audited.class, audited.number = "audit", 5000
 	parsed := newFleet(t, s, rnd, "web")
 	parsed.parse, parsed.number = "pattern/1 '<who> line <number> <_>'", 6000
-	segments := effort.Cases{Test: 12, Full: 40, Long: 1000}.N()
+	segments := effort.Cases{Test: 12, Full: 60, Long: 1000}.N()
 	web.fill(hour(), 50, segments)
 	web.fill(hour().Add(time.Hour), 50, segments/2)
 	audited.fill(hour(), 5, 20)
