@@ -28,7 +28,7 @@ func TestFunctionsAgreeWithReference(t *testing.T) {
 	rnd := testrand.New(t)
 	keys := []string{"level", "service", "source", "minute", "hour", "ab", "k1", "n.ab"}
 	groups := 0
-	for range (effort.Cases{Short: 1, Test: 4, Full: 12}).N() {
+	for range (effort.Cases{Short: 2, Test: 4, Full: 12}).N() {
 		w := newWorld(t, rnd, true)
 		w.fill(rnd.IntN(30))
 		w.indexed()
